@@ -1,0 +1,304 @@
+#include <cmath>
+
+#include "boxdecode/check/groups.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+namespace {
+
+const char *name_of(Task task) {
+  switch (task) {
+    case Task::Detection: return "Detection";
+    case Task::Pose: return "Pose";
+    case Task::Segmentation: return "Segmentation";
+  }
+  return nullptr;
+}
+
+const char *name_of(ScoreActivation activation) {
+  switch (activation) {
+    case ScoreActivation::Identity: return "Identity";
+    case ScoreActivation::Sigmoid: return "Sigmoid";
+    case ScoreActivation::Softmax: return "Softmax";
+  }
+  return "no ScoreActivation enumerator";
+}
+
+Finding check_task(const Params &params, const Recipe &recipe) {
+  const char *name = name_of(params.task);
+  const bool supported = params.task == Task::Detection || (params.task == Task::Pose && recipe.pose) ||
+                         (params.task == Task::Segmentation && recipe.segmentation);
+  if (supported) {
+    return std::nullopt;
+  }
+  std::string allowed = "Detection";
+  allowed += recipe.pose ? ", Pose" : "";
+  allowed += recipe.segmentation ? ", Segmentation" : "";
+  return Error{ErrorCode::UnsupportedRecipe, "params.task",
+               std::string("params.task is ") + (name != nullptr ? name : text(static_cast<int>(params.task)).c_str()) +
+                   "; " + recipe.name + " supports " + allowed};
+}
+
+Finding check_head_count(const Params &params, const Recipe &recipe) {
+  const std::size_t count = params.heads.size();
+  const std::size_t exact = recipe.exact_heads;
+  if (count >= 1 && count <= most_heads && (exact == 0 || count == exact)) {
+    return std::nullopt;
+  }
+  return invalid_parameter("params.heads", "params.heads has " + text(count) + " heads; " + recipe.name + " needs " +
+                                               (exact != 0 ? text(exact) : "1 to " + text(most_heads)));
+}
+
+Finding check_mask_prototype(const Params &params) {
+  const bool wanted = params.task == Task::Segmentation;
+  if (params.mask_prototype.has_value() == wanted) {
+    return std::nullopt;
+  }
+  return invalid_parameter("params.mask_prototype",
+                           wanted ? "params.mask_prototype is empty; Segmentation needs the port of the prototypes"
+                                  : "params.mask_prototype is set, but only Segmentation reads prototypes; leave it empty");
+}
+
+Finding check_classes(const Params &params, const Recipe &recipe) {
+  const std::int64_t count = params.num_classes;
+  const auto refuse = [&](const std::string &allowed) {
+    return invalid_parameter("params.num_classes",
+                             "params.num_classes is " + text(count) + "; " + recipe.name + " needs " + allowed);
+  };
+  if (recipe.exact_classes != 0 && count != recipe.exact_classes) {
+    return refuse(text(recipe.exact_classes));
+  }
+  if (recipe.background == Background::First) {
+    const std::int64_t most = recipe.signature.prefix ? recipe.signature.encoded_classes : largest_side;
+    if (count < 2 || count > most) {
+      return refuse("2 to " + text(most) + ", the background counted");
+    }
+  }
+  if (count < 1 || count > largest_side) {
+    return refuse("1 to " + text(largest_side));
+  }
+  return std::nullopt;
+}
+
+Finding check_thresholds(const Params &params) {
+  const float detection = params.detection_threshold;
+  if (!(detection >= 0.0F && detection < 1.0F)) {
+    return invalid_parameter("params.detection_threshold",
+                             "params.detection_threshold is " + text(detection) + "; it must be set, finite and in [0, 1)");
+  }
+  const float overlap = params.nms_iou_threshold;
+  if (!(overlap >= 0.0F && overlap <= 1.0F)) {
+    return invalid_parameter("params.nms_iou_threshold",
+                             "params.nms_iou_threshold is " + text(overlap) + "; it must be set, finite and in [0, 1]");
+  }
+  return std::nullopt;
+}
+
+Finding check_activation(const Params &params, const Recipe &recipe) {
+  const std::string field = "params.score_activation";
+  const std::string needs = std::string("; ") + recipe.name + " ";
+  if (recipe.activation != ActivationRule::Explicit) {
+    const ScoreActivation fixed =
+        recipe.activation == ActivationRule::Softmax ? ScoreActivation::Softmax : ScoreActivation::Sigmoid;
+    if (params.score_activation && *params.score_activation != fixed) {
+      return invalid_parameter(field, field + " is " + name_of(*params.score_activation) + needs + "always takes " +
+                                          name_of(fixed) + ": leave it empty");
+    }
+    return std::nullopt;
+  }
+  const bool given = params.score_activation.has_value();
+  if (given && (*params.score_activation == ScoreActivation::Identity || *params.score_activation == ScoreActivation::Sigmoid)) {
+    return std::nullopt;
+  }
+  return invalid_parameter(field, field + " is " + (given ? name_of(*params.score_activation) : "empty") + needs +
+                                      "needs Sigmoid where the scores are logits, or Identity where the export already "
+                                      "holds probabilities");
+}
+
+Finding check_anchors(const Params &params, const Recipe &recipe) {
+  const std::string field = "params.anchors";
+  if (params.anchors.empty()) {
+    const std::size_t heads = params.heads.size();
+    if (recipe.priors == PriorRule::YoloAnchors && heads != 3 && heads != 4) {
+      return invalid_parameter(field, field + " is empty; " + recipe.name + " has tables for 3 or 4 heads and the request has " +
+                                          text(heads) + ": pass the anchors of the model");
+    }
+    return std::nullopt;
+  }
+  if (!recipe.takes_anchors) {
+    return invalid_parameter(field, field + " is set, but " + recipe.name + " does not use anchors from outside; leave it empty");
+  }
+  if (params.anchors.size() != params.heads.size()) {
+    return invalid_parameter(field, field + " has " + text(params.anchors.size()) + " lists; it needs one for each of the " +
+                                        text(params.heads.size()) + " heads");
+  }
+  const std::size_t count = params.anchors.front().size();
+  const std::size_t wanted = recipe.anchors == AnchorRule::Three ? 3 : count;
+  for (std::size_t head = 0; head < params.anchors.size(); ++head) {
+    const auto &list = params.anchors[head];
+    if (list.empty() || list.size() != count || list.size() != wanted) {
+      return invalid_parameter(field, path("params.anchors", head) + " has " + text(list.size()) + " anchors; " + recipe.name +
+                                          " needs " + (wanted != 0 && list.size() != wanted ? text(wanted) : "at least 1") +
+                                          ", the same number for every head");
+    }
+    for (const Anchor &anchor : list) {
+      if (!(std::isfinite(anchor.width) && std::isfinite(anchor.height) && anchor.width > 0.0F && anchor.height > 0.0F)) {
+        return invalid_parameter(field, path("params.anchors", head) + " holds an anchor of " + text(anchor.width) + " by " +
+                                            text(anchor.height) + "; both sides must be finite and > 0, in pixels");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Finding check_resize(const Params &params, const Recipe &recipe) {
+  if (!params.resize) {
+    return std::nullopt;
+  }
+  if (recipe.resize == ResizeRule::StretchOnly && !std::holds_alternative<Stretch>(*params.resize)) {
+    return invalid_parameter("params.resize", std::string("params.resize is not Stretch; ") + recipe.name +
+                                                  " is defined for stretched images only: leave it empty");
+  }
+  if (const auto *affine = std::get_if<Affine>(&*params.resize)) {
+    return check_affine(*affine, "params.resize");
+  }
+  return std::nullopt;
+}
+
+// A parameter that the recipe or the task does not use must keep its default, so that a mistake is never silently ignored.
+Finding check_unused(const Params &params, const Recipe &recipe) {
+  const Params defaults;
+  const auto unused = [&recipe](const char *name, const char *value) {
+    return invalid_parameter(std::string("params.") + name, std::string("params.") + name + " is not used by " + recipe.name +
+                                                                " in this task; it must keep its default " + value);
+  };
+  if (params.task != Task::Segmentation && params.mask_encoding != defaults.mask_encoding) {
+    return unused("mask_encoding", "Probability");
+  }
+  if (params.class_agnostic && recipe.suppression == SuppressionRule::None) {
+    return unused("class_agnostic", "false");
+  }
+  if (!recipe.takes_box_unit && params.box_unit != defaults.box_unit) {
+    return unused("box_unit", "Pixels");
+  }
+  if (!recipe.takes_anchor_scale && params.anchor_scale != defaults.anchor_scale) {
+    return unused("anchor_scale", "4");
+  }
+  if (recipe.takes_anchor_scale && !(std::isfinite(params.anchor_scale) && params.anchor_scale > 0.0F)) {
+    return invalid_parameter("params.anchor_scale",
+                             "params.anchor_scale is " + text(params.anchor_scale) + "; it must be finite and > 0");
+  }
+  if (!recipe.takes_box_activation && params.box_activation != defaults.box_activation) {
+    return unused("box_activation", "Identity");
+  }
+  if (recipe.takes_box_activation && params.box_activation != ScoreActivation::Identity &&
+      params.box_activation != ScoreActivation::Sigmoid) {
+    return invalid_parameter("params.box_activation", std::string("params.box_activation is ") +
+                                                          name_of(params.box_activation) + "; it must be Identity or Sigmoid");
+  }
+  if (!recipe.takes_peak_window && params.peak_window != defaults.peak_window) {
+    return unused("peak_window", "1");
+  }
+  if (recipe.takes_peak_window && params.peak_window != 1 && params.peak_window != 3) {
+    return invalid_parameter("params.peak_window",
+                             "params.peak_window is " + text(params.peak_window) + "; it must be 1 or 3");
+  }
+  return std::nullopt;
+}
+
+Finding check_keypoints(const Params &params) {
+  const bool pose = params.task == Task::Pose;
+  const std::int64_t count = params.num_keypoints;
+  if (pose && (count < 1 || count > most_keypoints)) {
+    return invalid_parameter("params.num_keypoints", "params.num_keypoints is " + text(count) + "; it must be 1 to " +
+                                                         text(most_keypoints));
+  }
+  if (!pose && count != Params{}.num_keypoints) {
+    return invalid_parameter("params.num_keypoints", "params.num_keypoints is " + text(count) +
+                                                         ", but only Pose reads keypoints; it must keep its default 17");
+  }
+  return std::nullopt;
+}
+
+// Values that no enumerator names reach us through casts.
+Finding check_enumerators(const Params &params) {
+  if (params.mask_encoding != MaskEncoding::Probability && params.mask_encoding != MaskEncoding::Binary) {
+    return invalid_parameter("params.mask_encoding", "params.mask_encoding is no MaskEncoding enumerator");
+  }
+  if (params.box_unit != BoxUnit::Pixels && params.box_unit != BoxUnit::Normalised) {
+    return invalid_parameter("params.box_unit", "params.box_unit is no BoxUnit enumerator");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Finding check_image_size(ImageSize size, const char *field) {
+  if (size.width >= 1 && size.width <= largest_side && size.height >= 1 && size.height <= largest_side) {
+    return std::nullopt;
+  }
+  return invalid_parameter(field, std::string(field) + " is " + text(size.width) + " by " + text(size.height) +
+                                      "; each side must be 1 to " + text(largest_side));
+}
+
+Finding check_affine(const Affine &affine, const char *field) {
+  if (std::isfinite(affine.scale_x) && std::isfinite(affine.scale_y) && affine.scale_x > 0.0F && affine.scale_y > 0.0F &&
+      std::isfinite(affine.offset_x) && std::isfinite(affine.offset_y)) {
+    return std::nullopt;
+  }
+  return invalid_parameter(field, std::string(field) + " is x·" + text(affine.scale_x) + " + " + text(affine.offset_x) +
+                                      ", y·" + text(affine.scale_y) + " + " + text(affine.offset_y) +
+                                      "; scales must be finite and > 0, offsets finite");
+}
+
+ResizePolicy resolved_resize(const Params &params, const Recipe &recipe) {
+  if (params.resize) {
+    return *params.resize;
+  }
+  switch (recipe.resize) {
+    case ResizeRule::Letterbox: return CenteredLetterbox{};
+    case ResizeRule::TopLeft: return TopLeftLetterbox{};
+    case ResizeRule::Stretch:
+    case ResizeRule::StretchOnly: break;
+  }
+  return Stretch{};
+}
+
+ScoreActivation resolved_activation(const Params &params, const Recipe &recipe) {
+  switch (recipe.activation) {
+    case ActivationRule::Sigmoid: return ScoreActivation::Sigmoid;
+    case ActivationRule::Softmax: return ScoreActivation::Softmax;
+    case ActivationRule::Explicit: break;
+  }
+  return params.score_activation.value_or(ScoreActivation::Identity);
+}
+
+Finding check_parameters(const Params &params, const Recipe &recipe) {
+  Finding finding = check_task(params, recipe);
+  const auto then = [&finding](auto next) {
+    if (!finding) {
+      finding = next();
+    }
+  };
+  then([&] { return check_head_count(params, recipe); });
+  then([&] { return check_mask_prototype(params); });
+  then([&] { return check_image_size(params.model_input_size, "params.model_input_size"); });
+  then([&] { return check_image_size(params.original_image_size, "params.original_image_size"); });
+  then([&] { return check_classes(params, recipe); });
+  then([&]() -> Finding {
+    if (params.max_detections >= 1 && params.max_detections <= largest_capacity) {
+      return std::nullopt;
+    }
+    return invalid_parameter("params.max_detections", "params.max_detections is " + text(params.max_detections) +
+                                                          "; it must be 1 to " + text(largest_capacity));
+  });
+  then([&] { return check_thresholds(params); });
+  then([&] { return check_activation(params, recipe); });
+  then([&] { return check_keypoints(params); });
+  then([&] { return check_anchors(params, recipe); });
+  then([&] { return check_resize(params, recipe); });
+  then([&] { return check_enumerators(params); });
+  then([&] { return check_unused(params, recipe); });
+  return finding;
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

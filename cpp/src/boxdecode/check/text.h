@@ -1,0 +1,53 @@
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <simaai/kernels/status.h>
+#include <simaai/kernels/tensor.h>
+
+/// Text of errors: numbers in their shortest exact form, shapes, indexed paths.
+namespace simaai::kernels::ops::boxdecode::detail {
+
+template <typename Number>
+  requires std::is_arithmetic_v<Number>
+[[nodiscard]] std::string text(Number value) {
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, result.ptr};
+}
+
+[[nodiscard]] inline std::string text(const Shape &shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    out += i == 0 ? "" : ", ";
+    out += text(shape[i]);
+  }
+  return out + "]";
+}
+
+[[nodiscard]] inline const char *text(DType dtype) {
+  switch (dtype) {
+    case DType::Int8: return "Int8";
+    case DType::BFloat16: return "BFloat16";
+    case DType::Int32: return "Int32";
+    case DType::Float32: return "Float32";
+    case DType::UInt8: return "UInt8";
+    case DType::Float16: return "Float16";
+  }
+  return "an unknown dtype";
+}
+
+[[nodiscard]] inline const char *text(const Layout &layout) {
+  constexpr const char *names[] = {"Contiguous", "Strided", "MlaCBlocked", "MlaTiled", "Planar"};
+  return names[layout.index()];
+}
+
+/// "inputs[3].shape" from ("inputs", 3, ".shape").
+[[nodiscard]] inline std::string path(const char *list, std::size_t index, const char *member = "") {
+  return std::string(list) + "[" + text(index) + "]" + member;
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

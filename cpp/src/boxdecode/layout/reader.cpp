@@ -1,0 +1,178 @@
+#include "boxdecode/layout/reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace simaai::kernels::ops::boxdecode::detail {
+namespace {
+
+Extent extent_of(const TensorSpec &spec) {
+  const std::size_t rank = spec.shape.size();
+  return {spec.shape[rank - 3], spec.shape[rank - 2], spec.shape[rank - 1]};
+}
+
+const void *fetch_adjacent(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
+                           std::uint32_t step, std::uint32_t count, void *scratch) {
+  const std::byte *from = base + cell * reader.cell_step + first * reader.channel_step;
+  if (step == 1 || count == 1) {
+    return from;
+  }
+  auto *to = static_cast<std::byte *>(scratch);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * reader.element_size, from + i * step * reader.channel_step, reader.element_size);
+  }
+  return scratch;
+}
+
+template <typename Element>
+const void *fetch_planes(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
+                         std::uint32_t step, std::uint32_t count, void *scratch) {
+  const std::byte *from = base + cell * reader.cell_step + first * reader.channel_step;
+  const std::size_t stride = step * reader.channel_step;
+  auto *to = static_cast<std::byte *>(scratch);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * sizeof(Element), from + i * stride, sizeof(Element));
+  }
+  return scratch;
+}
+
+// The tile that holds a cell, and the cell's place in it.
+SpatialTile tile_of_cell(const Reader &reader, std::uint32_t cell, std::uint32_t &place) {
+  const auto width = static_cast<std::uint32_t>(reader.extent.width);
+  const auto height = static_cast<std::uint32_t>(reader.extent.height);
+  const auto tile_h = static_cast<std::uint32_t>(reader.tile_h);
+  const auto tile_w = static_cast<std::uint32_t>(reader.tile_w);
+  const std::uint32_t row = cell / width;
+  const std::uint32_t column = cell % width;
+  SpatialTile tile;
+  tile.row = row / tile_h * tile_h;
+  tile.column = column / tile_w * tile_w;
+  tile.rows = std::min(tile_h, height - tile.row);
+  tile.columns = std::min(tile_w, width - tile.column);
+  place = (row - tile.row) * tile.columns + (column - tile.column);
+  return tile;
+}
+
+template <bool split16>
+const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
+                          std::uint32_t step, std::uint32_t count, void *scratch) {
+  constexpr std::size_t stripe_bytes = split16 ? 32 : 16;
+  std::uint32_t place = 0;
+  const SpatialTile tile = tile_of_cell(reader, cell, place);
+  auto *to = static_cast<std::uint8_t *>(scratch);
+  std::uint32_t channel = first;
+  for (std::uint32_t i = 0; i < count;) {
+    const Stripe stripe = stripe_of(reader, tile, channel);
+    const auto *lanes = reinterpret_cast<const std::uint8_t *>(base) + stripe.offset + place * stripe_bytes;
+    for (std::uint32_t lane = channel - stripe.first_channel; lane < stripe.channels && i < count; lane += step, ++i) {
+      if constexpr (split16) {
+        to[2 * i] = lanes[lane];
+        to[2 * i + 1] = lanes[lane + 16];
+      } else {
+        to[i] = lanes[lane];
+      }
+      channel += step;
+    }
+  }
+  return scratch;
+}
+
+}  // namespace
+
+std::size_t element_bytes(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::Int8:
+    case DType::UInt8: return 1;
+    case DType::BFloat16:
+    case DType::Float16: return 2;
+    case DType::Int32:
+    case DType::Float32: return 4;
+  }
+  return 0;
+}
+
+std::int64_t physical_channels(const TensorSpec &spec) {
+  const Extent extent = extent_of(spec);
+  if (const auto *strided = std::get_if<Strided>(&spec.layout)) {
+    return strided->strides[strided->strides.size() - 2];
+  }
+  if (const auto *blocked = std::get_if<MlaCBlocked>(&spec.layout)) {
+    const std::int64_t whole = extent.channels / blocked->tile_c;
+    const std::int64_t rest = extent.channels % blocked->tile_c;
+    return whole * align16(blocked->tile_c) + align16(rest);
+  }
+  return extent.channels;
+}
+
+std::int64_t required_bytes(const TensorSpec &spec) {
+  const Extent extent = extent_of(spec);
+  return static_cast<std::int64_t>(element_bytes(spec.dtype)) * extent.height * extent.width * physical_channels(spec);
+}
+
+Reader make_reader(const TensorSpec &spec) {
+  Reader reader;
+  reader.dtype = spec.dtype;
+  reader.extent = extent_of(spec);
+  reader.element_size = element_bytes(spec.dtype);
+  reader.alignment = reader.element_size;
+  reader.required_bytes = static_cast<std::size_t>(required_bytes(spec));
+  reader.cell_step = static_cast<std::size_t>(physical_channels(spec)) * reader.element_size;
+  reader.channel_step = reader.element_size;
+  reader.fetch = fetch_adjacent;
+  if (std::holds_alternative<Planar>(spec.layout)) {
+    reader.memory = reader.extent.channels > 1 ? Memory::Planes : Memory::Rows;
+    reader.cell_step = reader.element_size;
+    reader.channel_step = static_cast<std::size_t>(reader.extent.height * reader.extent.width) * reader.element_size;
+    reader.fetch = reader.element_size == 1   ? fetch_planes<std::uint8_t>
+                   : reader.element_size == 2 ? fetch_planes<std::uint16_t>
+                                              : fetch_planes<std::uint32_t>;
+  } else if (const auto *blocked = std::get_if<MlaCBlocked>(&spec.layout)) {
+    reader.memory = Memory::Stripes;
+    reader.alignment = 1;
+    reader.tile_h = std::min(blocked->tile_h, reader.extent.height);
+    reader.tile_w = std::min(blocked->tile_w, reader.extent.width);
+    reader.tile_c = std::min(blocked->tile_c, reader.extent.channels);
+    reader.fetch = reader.element_size == 2 ? fetch_stripes<true> : fetch_stripes<false>;
+  }
+  return reader;
+}
+
+std::optional<SpatialTile> spatial_tile(const Reader &reader, std::uint32_t number) noexcept {
+  const auto width = static_cast<std::uint32_t>(reader.extent.width);
+  const auto height = static_cast<std::uint32_t>(reader.extent.height);
+  const auto tile_h = static_cast<std::uint32_t>(reader.tile_h);
+  const auto tile_w = static_cast<std::uint32_t>(reader.tile_w);
+  const std::uint32_t tiles_across = (width + tile_w - 1) / tile_w;
+  SpatialTile tile;
+  tile.row = number / tiles_across * tile_h;
+  if (tile.row >= height) {
+    return std::nullopt;
+  }
+  tile.column = number % tiles_across * tile_w;
+  tile.rows = std::min(tile_h, height - tile.row);
+  tile.columns = std::min(tile_w, width - tile.column);
+  return tile;
+}
+
+Stripe stripe_of(const Reader &reader, const SpatialTile &tile, std::uint32_t channel) noexcept {
+  // base = e·(Σ_{slices before} H·W·align16(slice) + h0·W·P + eh·w0·P), then ⌊(c − c0)/16⌋·eh·ew stripes of 16·e bytes.
+  const auto element = static_cast<std::int64_t>(reader.element_size);
+  const std::int64_t slice = channel / reader.tile_c;
+  const std::int64_t slice_start = slice * reader.tile_c;
+  const std::int64_t slice_channels = std::min(reader.tile_c, reader.extent.channels - slice_start);
+  const std::int64_t padded = align16(slice_channels);
+  const std::int64_t plane = reader.extent.height * reader.extent.width;
+  const std::int64_t block = (channel - slice_start) / 16;
+  const std::int64_t base = slice * plane * align16(reader.tile_c) +
+                            (static_cast<std::int64_t>(tile.row) * reader.extent.width +
+                             static_cast<std::int64_t>(tile.rows) * tile.column) *
+                                padded;
+  Stripe stripe;
+  stripe.offset = static_cast<std::size_t>(
+      element * (base + block * static_cast<std::int64_t>(tile.rows) * tile.columns * 16));
+  stripe.first_channel = static_cast<std::uint32_t>(slice_start + block * 16);
+  stripe.channels = static_cast<std::uint32_t>(std::min<std::int64_t>(16, slice_channels - block * 16));
+  return stripe;
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include <simaai/kernels/tensor.h>
+
+/// Where an element lives. In: a checked tensor specification. Out: addresses of lanes and stripes. Never: what a channel
+/// means or what a value is worth.
+namespace simaai::kernels::ops::boxdecode::detail {
+
+[[nodiscard]] std::size_t element_bytes(DType dtype) noexcept;
+
+/// The smallest multiple of 16 that is not below `channels`.
+[[nodiscard]] constexpr std::int64_t align16(std::int64_t channels) noexcept { return (channels + 15) / 16 * 16; }
+
+/// H, W and C of a tensor, the last three sides of its shape.
+struct Extent {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+};
+
+/// How the channels of one cell follow each other in memory; it decides which scan fits.
+enum class Memory : std::uint8_t {
+  Rows,     ///< contiguous
+  Planes,   ///< cells are contiguous, channels are planes apart
+  Stripes,  ///< blocks of 16 channels, cells of a tile one behind the other
+};
+
+/// A tile's part of the plane: cells [row, row + rows) × [column, column + columns).
+struct SpatialTile {
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+};
+
+/// The prepared layout of one port. Offsets are in bytes.
+struct Reader {
+  DType dtype = DType::Float32;
+  Extent extent = {};
+  Memory memory = Memory::Rows;
+  std::size_t element_size = 0;
+  std::size_t alignment = 1;
+  std::size_t required_bytes = 0;
+  // Rows and Planes: offset = cell·cell_step + channel·channel_step.
+  std::size_t cell_step = 0;
+  std::size_t channel_step = 0;
+  // Stripes: edges of a whole tile, already no larger than the tensor.
+  std::int64_t tile_h = 0;
+  std::int64_t tile_w = 0;
+  std::int64_t tile_c = 0;
+
+  /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
+  /// already, else into `scratch`, which holds `count` elements.
+  const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
+                       std::uint32_t step, std::uint32_t count, void *scratch) = nullptr;
+};
+
+/// Prepares a reader. The specification must be admitted: sides in range, layout one that check/ lets through.
+[[nodiscard]] Reader make_reader(const TensorSpec &spec);
+
+/// Channels that the memory of a layout has room for: C, the padded C of Strided, or the sum of aligned slices.
+[[nodiscard]] std::int64_t physical_channels(const TensorSpec &spec);
+
+/// Bytes that a view must cover: element size · H · W · physical channels.
+[[nodiscard]] std::int64_t required_bytes(const TensorSpec &spec);
+
+/// Stripes: the tiles of the plane in memory order, numbered from 0; nothing when there is no tile of that number.
+[[nodiscard]] std::optional<SpatialTile> spatial_tile(const Reader &reader, std::uint32_t number) noexcept;
+
+/// Sixteen channels that lie side by side, for every cell of a spatial tile: those of cell r start at offset + r·16·element.
+struct Stripe {
+  std::size_t offset = 0;
+  std::uint32_t first_channel = 0;  ///< of lane 0
+  std::uint32_t channels = 0;       ///< lanes that are channels, the rest is padding
+};
+
+/// Stripes: the stripe of a spatial tile that holds a channel.
+[[nodiscard]] Stripe stripe_of(const Reader &reader, const SpatialTile &tile, std::uint32_t channel) noexcept;
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,185 @@
+#include <cmath>
+#include <cstring>
+
+#include "boxdecode/numeric/four_sums.h"
+#include "boxdecode/outputs/outputs.h"
+#include "numeric/rounding.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+namespace {
+
+using simaai::kernels::detail::MaskCoefficients;
+
+// Whole pixels c with low ≤ c < high, within 0..size.
+struct Span {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+std::uint32_t first_pixel_from(float edge, std::uint32_t size) {
+  if (!(edge > 0.0F)) {
+    return 0;
+  }
+  return edge >= static_cast<float>(size) ? size : static_cast<std::uint32_t>(std::ceil(edge));
+}
+
+Span live_pixels(float low, float high, std::uint32_t size) {
+  return {first_pixel_from(low, size), first_pixel_from(high, size)};
+}
+
+// Raw prototypes of pixels side by side: pixel p starts at data + p·step.
+struct PixelRun {
+  const std::uint8_t *data;
+  std::size_t step;
+};
+
+PixelRun prototype_run(const Frame &frame, std::uint32_t first_cell, std::uint32_t pixels) {
+  const Lane &lane = frame.plan.prototype;
+  const Reader &reader = frame.port(lane).reader;
+  const std::byte *base = frame.input(lane.port);
+  if (reader.memory == Memory::Rows) {
+    return {reinterpret_cast<const std::uint8_t *>(base) + first_cell * reader.cell_step, reader.cell_step};
+  }
+  auto *to = frame.part<std::uint8_t>(frame.plan.context.mask_raw_offset);
+  const std::size_t element = reader.element_size;
+  const std::size_t step = lane.count * element;
+  if (reader.memory == Memory::Planes) {
+    for (std::uint32_t j = 0; j < lane.count; ++j) {
+      const std::byte *plane = base + j * reader.channel_step + first_cell * reader.cell_step;
+      for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
+        std::memcpy(to + pixel * step + j * element, plane + pixel * element, element);
+      }
+    }
+  } else {
+    for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
+      const void *raw = reader.fetch(reader, base, first_cell + pixel, 0, 1, lane.count, to + pixel * step);
+      if (raw != to + pixel * step) {
+        std::memcpy(to + pixel * step, raw, step);
+      }
+    }
+  }
+  return {to, step};
+}
+
+MaskCoefficients integer_coefficients(const Frame &frame, const HeadPlan &head, const Site &site) {
+  MaskCoefficients coefficients{};
+  const ElementType &type = frame.port(head.extra).type;
+  const ElementType &prototype = frame.port(frame.plan.prototype).type;
+  const std::int32_t bias = type.dtype == DType::UInt8 ? 128 : 0;
+  const auto *raw = static_cast<const std::uint8_t *>(raw_lane(frame, head.extra, site.cell, site.anchor));
+  coefficients.length = head.extra.count;
+  coefficients.zero_point = type.zero_point - bias;
+  for (std::uint32_t j = 0; j < coefficients.length; ++j) {
+    const auto value = static_cast<std::int8_t>(raw[j] ^ (bias != 0 ? 0x80U : 0U));
+    coefficients.raw[j] = value;
+    coefficients.centred[j] = static_cast<std::int16_t>(value - coefficients.zero_point);
+    coefficients.sum_centred += coefficients.centred[j];
+  }
+  const bool shifted = prototype.dtype == DType::UInt8;
+  coefficients.prototype_flip = shifted ? 0x80U : 0U;
+  coefficients.prototype_zero = prototype.zero_point - (shifted ? 128 : 0);
+  return coefficients;
+}
+
+// The byte whose threshold is the last that the sum reaches.
+std::uint8_t byte_of_sum(const MaskTable &table, std::int32_t sum) {
+  std::uint32_t value = 0;
+  for (std::uint32_t step = 128; step > 0; step /= 2) {
+    value += sum >= table.floor[value + step] ? step : 0U;
+  }
+  return static_cast<std::uint8_t>(value);
+}
+
+void integer_row(const Frame &frame, const MaskTable &table, const MaskCoefficients &coefficients, const PixelRun &run,
+                 std::uint32_t pixels, std::uint8_t *bytes) {
+  auto *dots = frame.part<std::int32_t>(frame.plan.context.mask_dots_offset);
+  frame.kernels.mask_dots_8(coefficients, run.data, pixels, run.step, dots);
+  for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
+    bytes[pixel] = byte_of_sum(table, dots[pixel]);
+  }
+}
+
+void float_row(const Frame &frame, const float *coefficients, const PixelRun &run, std::uint32_t pixels,
+               std::uint8_t *bytes) {
+  const Lane &lane = frame.plan.prototype;
+  const ElementType &type = frame.port(lane).type;
+  const MaskEncoding encoding = frame.plan.params.mask_encoding;
+  auto *values = frame.part<float>(frame.plan.context.values_offset);
+  for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
+    to_values(type, run.data + pixel * run.step, lane.count, values);
+    FourSums logit;
+    for (std::uint32_t j = 0; j < lane.count; ++j) {
+      logit.add(j, coefficients[j] * values[j]);
+    }
+    bytes[pixel] = mask_byte(logit.total(), encoding);
+  }
+}
+
+}  // namespace
+
+std::uint8_t mask_byte(float logit, MaskEncoding encoding) noexcept {
+  const float probability = sigmoid(logit);
+  if (probability != probability) {
+    return 0;
+  }
+  const std::int64_t value = simaai::kernels::detail::round_half_away(255.0F * probability);
+  if (encoding == MaskEncoding::Binary) {
+    return value >= 128 ? 255 : 0;
+  }
+  return static_cast<std::uint8_t>(value);
+}
+
+MaskTable make_mask_table(float scale, MaskEncoding encoding, std::uint32_t channels) {
+  MaskTable table;
+  table.integer = true;
+  table.scale = scale;
+  const std::int32_t bound = static_cast<std::int32_t>(channels) * 255 * 255;
+  table.floor[0] = -bound;
+  for (std::int32_t byte = 1; byte < 256; ++byte) {
+    std::int32_t low = -bound;
+    std::int32_t high = bound + 1;
+    while (low < high) {
+      const std::int32_t middle = low + (high - low) / 2;
+      if (mask_byte(static_cast<float>(middle) * scale, encoding) >= byte) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    table.floor[static_cast<std::size_t>(byte)] = low;
+  }
+  return table;
+}
+
+void write_mask(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot) {
+  const PlanState &plan = frame.plan;
+  const Extent &extent = frame.port(plan.prototype).reader.extent;
+  const auto width = static_cast<std::uint32_t>(extent.width);
+  const auto height = static_cast<std::uint32_t>(extent.height);
+  auto *mask = static_cast<std::uint8_t *>(frame.outputs[4].data) + slot * plan.outputs[4].row_bytes;
+  std::memset(mask, 0, plan.outputs[4].row_bytes);
+  const Span columns = live_pixels(corners.x1 * plan.prototype_scale_x, corners.x2 * plan.prototype_scale_x, width);
+  const Span rows = live_pixels(corners.y1 * plan.prototype_scale_y, corners.y2 * plan.prototype_scale_y, height);
+  if (columns.first >= columns.last) {
+    return;
+  }
+  const std::uint32_t pixels = columns.last - columns.first;
+  MaskCoefficients integers{};
+  auto *values = frame.part<float>(plan.context.mask_values_offset);
+  if (head.mask->integer) {
+    integers = integer_coefficients(frame, head, site);
+  } else {
+    lane_values(frame, head.extra, site.cell, site.anchor, values);
+  }
+  for (std::uint32_t row = rows.first; row < rows.last; ++row) {
+    const PixelRun run = prototype_run(frame, row * width + columns.first, pixels);
+    std::uint8_t *bytes = mask + static_cast<std::size_t>(row) * width + columns.first;
+    if (head.mask->integer) {
+      integer_row(frame, *head.mask, integers, run, pixels, bytes);
+    } else {
+      float_row(frame, values, run, pixels, bytes);
+    }
+  }
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "boxdecode/context/context.h"
+
+/// What is written. In: accepted detections. Out: the caller's buffers, every byte of them. Never: a decision.
+namespace simaai::kernels::ops::boxdecode::detail {
+
+using WriteExtra = void (*)(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners,
+                            std::size_t slot);
+
+/// Box in original pixels (clipped, then rounded), score and class of one detection.
+void write_detection(const Frame &frame, const Corners &corners, float score, std::uint32_t class_id,
+                     std::size_t slot) noexcept;
+
+/// The count, and zeros in every row behind it.
+void finish_outputs(const Frame &frame, std::size_t count) noexcept;
+
+/// The fifth output of a task or recipe: keypoints, a mask or a proposal.
+void write_keypoints(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot);
+void write_mask(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot);
+void write_proposal(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot);
+
+/// lround(255·sigmoid(logit)), 0 for NaN; Binary: 255 where that is at least 128, else 0.
+[[nodiscard]] std::uint8_t mask_byte(float logit, MaskEncoding encoding) noexcept;
+
+/// Integer thresholds of mask_byte for sums of up to `channels` products of 8-bit differences, times `scale`.
+[[nodiscard]] MaskTable make_mask_table(float scale, MaskEncoding encoding, std::uint32_t channels);
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,31 @@
+#include "boxdecode/geometry/boxes.h"
+#include "boxdecode/geometry/keypoints.h"
+#include "boxdecode/outputs/outputs.h"
+#include "boxdecode/plan/plan.h"
+#include "boxdecode/scan/scan.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+namespace {
+
+WriteExtra extra_writer(Task task, bool proposals) {
+  switch (task) {
+    case Task::Pose: return write_keypoints;
+    case Task::Segmentation: return write_mask;
+    case Task::Detection: break;
+  }
+  return proposals ? write_proposal : nullptr;
+}
+
+}  // namespace
+
+void bind_words(PlanState &plan) {
+  const Recipe &recipe = *plan.recipe;
+  for (HeadPlan &head : plan.heads) {
+    head.scan = scan_for(recipe, head);
+    head.decode_box = box_decoder(recipe.box, head.box_exponentials != nullptr);
+  }
+  plan.decode_keypoints = keypoint_decoder(plan.params.task == Task::Pose ? recipe.keypoints : KeypointForm::None);
+  plan.write_extra = extra_writer(plan.params.task, recipe.publishes_proposals);
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

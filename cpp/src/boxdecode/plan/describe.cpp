@@ -1,0 +1,133 @@
+#include <cmath>
+
+#include "boxdecode/check/text.h"
+#include "boxdecode/plan/plan.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+namespace {
+
+const char *name_of(ScoreActivation activation) {
+  switch (activation) {
+    case ScoreActivation::Identity: return "Identity";
+    case ScoreActivation::Sigmoid: return "Sigmoid";
+    case ScoreActivation::Softmax: return "Softmax";
+  }
+  return "";
+}
+
+std::string resize_name(const ResizePolicy &policy) {
+  constexpr const char *names[] = {"CenteredLetterbox", "TopLeftLetterbox", "Stretch", "Affine"};
+  return names[policy.index()];
+}
+
+std::string port_line(const PlanState &plan, std::size_t index) {
+  const PortPlan &port = plan.ports[index];
+  const TensorSpec &spec = plan.input_specs[index];
+  std::string line = "inputs[" + text(index) + "]: " + text(spec.shape) + " " + text(spec.dtype) + " " + text(spec.layout) +
+                     ", " + text(port.reader.required_bytes) + " bytes";
+  if (is_quantized(spec.dtype)) {
+    line += ", value = (raw - " + text(port.type.zero_point) + ") * " + text(port.type.scale);
+  }
+  return line + "\n";
+}
+
+// The raw element of a key as its owner writes it.
+std::string raw_text(const ElementType &type, std::int32_t key) {
+  if (is_quantized(type.dtype)) {
+    return "raw " + text(type.dtype == DType::UInt8 ? key + 128 : key);
+  }
+  return "value " + text(value_of_key(type, key));
+}
+
+// Levels between two keys: distinct scores of an 8-bit port.
+std::uint32_t distinct_levels(const ScoreMap &map) {
+  std::uint32_t levels = 0;
+  float previous = -1.0F;
+  for (std::int32_t key = map.cutoff; key <= map.last; ++key) {
+    const float score = map.score(key);
+    levels += score != previous ? 1U : 0U;
+    previous = score;
+  }
+  return levels;
+}
+
+std::string map_lines(const char *what, const Lane &lane, const ScoreMap &map) {
+  std::string line = std::string("  ") + what + " in inputs[" + text(lane.port) + "], " + name_of(map.activation) + ": ";
+  if (!map.reachable()) {
+    return line + "no raw value reaches the threshold; the highest score is " +
+           text(largest_score(map.type, map.activation)) + "\n";
+  }
+  line += "passes from " + raw_text(map.type, map.cutoff) + " (score " + text(map.score(map.cutoff)) + ") on, highest " +
+          text(map.score(map.last));
+  if (is_quantized(map.type.dtype)) {
+    const std::uint32_t levels = distinct_levels(map);
+    line += ", " + text(levels) + (levels == 1 ? " level" : " distinct levels") + " admitted";
+  }
+  return line + "\n";
+}
+
+std::string head_lines(const PlanState &plan, std::size_t index) {
+  const HeadPlan &head = plan.heads[index];
+  std::string lines = "heads[" + text(index) + "]: grid " + text(head.height) + "x" + text(head.width) + ", stride " +
+                      text(head.stride_x) + " by " + text(head.stride_y) + " px, " + text(head.anchors) +
+                      (head.anchors == 1 ? " anchor" : " anchors") + " a cell, " + text(head.classes.count) + " classes\n";
+  if (plan.recipe->score == ScoreForm::SoftmaxBest) {
+    return lines + "  scores in inputs[" + text(head.logits.port) + "], Softmax over " + text(head.logits.count) + "\n";
+  }
+  if (!head.objectness.empty()) {
+    lines += map_lines("objectness (bound)", head.objectness, head.objectness_scores);
+    lines += map_lines("classes (times objectness)", head.classes, head.scores);
+  } else {
+    lines += map_lines("scores", head.classes, head.scores);
+  }
+  return lines;
+}
+
+std::string mapping_line(const PlanState &plan) {
+  const ImageMapping &map = plan.mapping;
+  const Params &params = plan.params;
+  std::string line = "image: model " + text(params.model_input_size.width) + "x" + text(params.model_input_size.height) +
+                     " to original " + text(params.original_image_size.width) + "x" +
+                     text(params.original_image_size.height) + ", " + resize_name(*params.resize) + ": ";
+  if (map.shift_first) {
+    line += "x = (x - " + text(map.shift_x) + ") * " + text(map.scale_x) + ", y = (y - " + text(map.shift_y) + ") * " +
+            text(map.scale_y);
+  } else {
+    line += "x = x * " + text(map.scale_x) + " + " + text(map.shift_x) + ", y = y * " + text(map.scale_y) + " + " +
+            text(map.shift_y);
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string describe(const PlanState &plan) {
+  const Params &params = plan.params;
+  std::string out = std::string("recipe: ") + plan.recipe->name + ", detection threshold " + text(params.detection_threshold) +
+                    ", at most " + text(params.max_detections) + " detections\n";
+  for (std::size_t port = 0; port < plan.ports.size(); ++port) {
+    out += port_line(plan, port);
+  }
+  for (std::size_t head = 0; head < plan.heads.size(); ++head) {
+    out += head_lines(plan, head);
+  }
+  if (plan.recipe->takes_box_unit) {
+    out += params.box_unit == BoxUnit::Pixels
+               ? "boxes: in pixels; values that are all below 1 give no detection here and need box_unit Normalised\n"
+               : "boxes: normalised, multiplied with the model size\n";
+  }
+  if (plan.streaming) {
+    out += "suppression: none, the best valid boxes\n";
+  } else if (!plan.suppresses) {
+    out += "suppression: skipped at nms_iou_threshold " + text(params.nms_iou_threshold) + "\n";
+  } else {
+    out += "suppression: IoU in 256ths above " + text(plan.suppression_limit - 1) +
+           (params.class_agnostic ? ", across classes\n" : ", inside a class\n");
+  }
+  out += mapping_line(plan);
+  out += "context: " + text(plan.context.bytes) + " bytes\n";
+  out += std::string("kernels: ") + plan.kernels->name + "\n";
+  return out;
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

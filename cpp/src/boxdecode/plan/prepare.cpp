@@ -1,0 +1,325 @@
+#include "boxdecode/plan/prepare.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "boxdecode/context/access.h"
+#include "boxdecode/outputs/outputs.h"
+#include "kernels/dispatch.h"
+#include "numeric/exp32.h"
+#include "numeric/rounding.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+namespace {
+
+using simaai::kernels::detail::exp32;
+using simaai::kernels::detail::round_half_away;
+
+std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+PortPlan make_port(const TensorSpec &spec, const Params &params, std::size_t port) {
+  PortPlan plan;
+  plan.reader = make_reader(spec);
+  plan.type.dtype = spec.dtype;
+  if (const auto entry = params.quantization.find(port); entry != params.quantization.end()) {
+    plan.type.scale = entry->second.dequant_scale;
+    plan.type.zero_point = static_cast<std::int32_t>(entry->second.zero_point);
+  }
+  return plan;
+}
+
+Lane lane_of(std::size_t port, std::int64_t origin, std::int64_t anchor_step, std::int64_t step, std::int64_t count) {
+  return {narrow(static_cast<std::int64_t>(port)), narrow(origin), narrow(anchor_step), narrow(step), narrow(count)};
+}
+
+// Roles become lanes: afterwards nobody asks any more which port or channel order an element has.
+class LaneBuilder {
+public:
+  LaneBuilder(const PlanState &plan, const Head &head, const HeadFacts &facts)
+      : recipe_(*plan.recipe), params_(plan.params), head_(head), facts_(facts) {}
+
+  void build(HeadPlan &out) const {
+    if (facts_.combined) {
+      build_combined(out);
+    } else {
+      build_apart(out);
+    }
+    out.logits = out.classes;
+    if (recipe_.background != Background::None) {
+      drop_background(out);
+    }
+    if (recipe_.one_class_uses_objectness && params_.num_classes == 1) {
+      out.classes = out.objectness;
+      out.objectness = {};
+    }
+  }
+
+private:
+  // [box, objectness, classes, extra] of each anchor in one port.
+  void build_combined(HeadPlan &out) const {
+    const std::int64_t box = recipe_.role(Role::Boxes).fixed;
+    const std::int64_t objectness = facts_.objectness ? 1 : 0;
+    const std::int64_t classes = facts_.encoded_classes;
+    const std::int64_t each = box + objectness + classes + facts_.extra_channels;
+    const auto part = [&](std::int64_t origin, std::int64_t count) {
+      return lane_of(head_.boxes, origin, each, 1, count);
+    };
+    out.boxes = part(0, box);
+    out.objectness = part(box, objectness);
+    out.classes = part(box + objectness, classes);
+    out.extra = part(box + objectness + classes, facts_.extra_channels);
+  }
+
+  void build_apart(HeadPlan &out) const {
+    out.boxes = whole(head_.boxes, facts_.box_channels);
+    if (head_.sizes) {
+      out.sizes = whole(*head_.sizes, recipe_.role(Role::Sizes).fixed);
+    }
+    if (head_.extra) {
+      out.extra = whole(*head_.extra, facts_.extra_channels);
+    }
+    if (head_.objectness) {
+      out.objectness = whole(*head_.objectness, recipe_.role(Role::Objectness).fixed);
+    }
+    if (recipe_.inherent_objectness == InherentObjectness::BeforeClasses) {
+      const std::int64_t each = 1 + facts_.encoded_classes;
+      out.objectness = lane_of(head_.scores, 0, each, 1, 1);
+      out.classes = lane_of(head_.scores, 1, each, 1, facts_.encoded_classes);
+    } else {
+      out.classes = whole(head_.scores, facts_.encoded_classes);
+    }
+  }
+
+  // A port that holds `count` channels of each anchor and nothing else.
+  [[nodiscard]] Lane whole(std::size_t port, std::int64_t count) const {
+    return recipe_.signature.coordinate_major ? lane_of(port, 0, 1, facts_.anchors, count) : lane_of(port, 0, count, 1, count);
+  }
+
+  void drop_background(HeadPlan &out) const {
+    if (recipe_.background == Background::First) {
+      out.classes.origin += out.classes.step;
+      out.classes.count = narrow(params_.num_classes - 1);
+      out.class_offset = 1;
+    } else {
+      out.classes.count -= 1;
+    }
+  }
+
+  const Recipe &recipe_;
+  const Params &params_;
+  const Head &head_;
+  const HeadFacts &facts_;
+};
+
+const ExpTable *exp_table(PlanState &plan, float scale) {
+  // Tables are shared inside a plan: exp32(−d·scale) does not depend on the zero point.
+  for (const auto &[known, table] : plan.exp_tables) {
+    if (std::bit_cast<std::uint32_t>(known) == std::bit_cast<std::uint32_t>(scale)) {
+      return table.get();
+    }
+  }
+  auto table = std::make_unique<ExpTable>();
+  for (std::size_t distance = 0; distance < table->size(); ++distance) {
+    (*table)[distance] = exp32(-static_cast<float>(distance) * scale);
+  }
+  plan.exp_tables.emplace_back(scale, std::move(table));
+  return plan.exp_tables.back().second.get();
+}
+
+void prepare_scores(PlanState &plan, HeadPlan &head) {
+  const ElementType &classes = plan.ports[head.classes.port].type;
+  const ScoreActivation activation = *plan.params.score_activation;
+  const float threshold = plan.params.detection_threshold;
+  const bool objectness_alone = plan.recipe->one_class_uses_objectness && plan.params.num_classes == 1;
+  if (plan.recipe->score == ScoreForm::SoftmaxBest) {
+    head.scores.type = classes;
+    head.scores.activation = activation;
+    if (is_quantized(classes.dtype)) {
+      head.score_exponentials = exp_table(plan, classes.scale);
+    }
+    return;
+  }
+  if (head.objectness.empty()) {
+    head.scores = make_score_map(classes, activation, {threshold, 1.0F, objectness_alone});
+    return;
+  }
+  // The product decides: each factor alone is only bounded by the best that the other can be.
+  const ElementType &objectness = plan.ports[head.objectness.port].type;
+  head.scores = make_score_map(classes, activation, {0.0F, 1.0F, false});
+  head.objectness_scores =
+      make_score_map(objectness, activation, {threshold, largest_score(classes, activation), true});
+}
+
+const MaskTable *mask_table(PlanState &plan, const HeadPlan &head) {
+  const ElementType &coefficient = plan.ports[head.extra.port].type;
+  const ElementType &prototype = plan.ports[plan.prototype.port].type;
+  const bool integer = is_quantized(coefficient.dtype) && is_quantized(prototype.dtype);
+  const float scale = integer ? coefficient.scale * prototype.scale : 1.0F;
+  for (const auto &table : plan.mask_tables) {
+    if (table->integer == integer && std::bit_cast<std::uint32_t>(table->scale) == std::bit_cast<std::uint32_t>(scale)) {
+      return table.get();
+    }
+  }
+  plan.mask_tables.push_back(std::make_unique<MaskTable>(
+      integer ? make_mask_table(scale, plan.params.mask_encoding, plan.prototype.count) : MaskTable{}));
+  return plan.mask_tables.back().get();
+}
+
+void prepare_lanes(PlanState &plan, const Facts &facts, std::size_t index) {
+  const Params &params = plan.params;
+  const HeadFacts &found = facts.heads[index];
+  HeadPlan &head = plan.heads[index];
+  head.width = narrow(found.grid.width);
+  head.height = narrow(found.grid.height);
+  head.cells = head.width * head.height;
+  head.anchors = narrow(found.anchors);
+  head.stride_x = static_cast<float>(params.model_input_size.width) / static_cast<float>(found.grid.width);
+  head.stride_y = static_cast<float>(params.model_input_size.height) / static_cast<float>(found.grid.height);
+  LaneBuilder(plan, params.heads[index], found).build(head);
+  if (plan.recipe->class_is_level) {
+    head.class_offset = narrow(static_cast<std::int64_t>(index));
+  }
+}
+
+void prepare_head(PlanState &plan, std::size_t index, std::uint32_t &next_location) {
+  HeadPlan &head = plan.heads[index];
+  head.first_location = next_location;
+  next_location += head.cells * head.anchors;
+  const TensorSpec &scores = plan.input_specs[head.classes.port];
+  const bool dense = std::holds_alternative<Contiguous>(scores.layout) || std::holds_alternative<Strided>(scores.layout);
+  head.positive_zero_first = plan.recipe->raw_key_order && dense && scores.dtype == DType::BFloat16;
+  prepare_scores(plan, head);
+  const ElementType &boxes = plan.ports[head.boxes.port].type;
+  if (plan.recipe->box == BoxForm::LtrbBins && is_quantized(boxes.dtype)) {
+    head.box_exponentials = exp_table(plan, boxes.scale);
+  }
+  if (!plan.prototype.empty()) {
+    head.mask = mask_table(plan, head);
+  }
+  head.priors = make_priors(plan, index);
+}
+
+void prepare_suppression(PlanState &plan) {
+  const float threshold = plan.params.nms_iou_threshold;
+  const std::int64_t limit = round_half_away(256.0 * static_cast<double>(threshold));
+  const SuppressionRule rule = plan.recipe->suppression;
+  plan.streaming = rule == SuppressionRule::None;
+  // An IoU in 256ths may exceed 256, since corners are rounded and areas are not: 256 means no suppression.
+  plan.suppresses = !plan.streaming && limit < 256 && !(rule == SuppressionRule::ClassAwareUnlessZero && threshold == 0.0F);
+  plan.suppression_limit = narrow(limit + 1);
+}
+
+void prepare_box_unit(PlanState &plan) {
+  const BoxForm form = plan.recipe->box;
+  const bool normalised = form == BoxForm::CenterSizeUnit || form == BoxForm::VarianceXyxy || form == BoxForm::VarianceYxyx ||
+                          plan.params.box_unit == BoxUnit::Normalised;
+  if (normalised) {
+    plan.box_scale_x = static_cast<float>(plan.params.model_input_size.width);
+    plan.box_scale_y = static_cast<float>(plan.params.model_input_size.height);
+  }
+}
+
+// Below this distance of the best class from the largest logit even two terms of the denominator rule a score out. The margin
+// covers the rounding of the difference and of sums of up to 4,096 terms; tiny thresholds have subnormal scores and no bound.
+float softmax_early_out(float threshold) {
+  if (threshold < 1e-30F) {
+    return -INFINITY;
+  }
+  const double odds = static_cast<double>(threshold) / (1.0 - static_cast<double>(threshold));
+  return static_cast<float>(std::log(odds) - 1e-3);
+}
+
+void prepare_outputs(PlanState &plan) {
+  for (const TensorSpec &spec : plan.output_specs) {
+    OutputPlan output;
+    output.alignment = element_bytes(spec.dtype);
+    output.row_bytes = output.alignment;
+    for (std::size_t axis = 1; axis < spec.shape.size(); ++axis) {
+      output.row_bytes *= static_cast<std::size_t>(spec.shape[axis]);
+    }
+    output.bytes = output.row_bytes * static_cast<std::size_t>(spec.shape.front());
+    plan.outputs.push_back(output);
+  }
+}
+
+std::uint32_t saturated(std::uint64_t value) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFFU));
+}
+
+void prepare_context(PlanState &plan, std::uint64_t locations) {
+  ContextLayout &layout = plan.context;
+  const auto capacity = static_cast<std::uint64_t>(plan.params.max_detections);
+  std::uint64_t chains = 1;
+  for (const HeadPlan &head : plan.heads) {
+    chains = std::max<std::uint64_t>(chains, plan.params.class_agnostic ? 1 : head.class_offset + head.classes.count);
+    for (const Lane *lane : {&head.boxes, &head.sizes, &head.classes, &head.logits, &head.objectness, &head.extra}) {
+      layout.lane_elements = std::max(layout.lane_elements, lane->count);
+    }
+  }
+  layout.candidates = saturated(plan.streaming ? capacity : locations);
+  layout.buckets = saturated(std::bit_ceil(static_cast<std::uint64_t>(layout.candidates)));
+  if (plan.suppresses) {
+    constexpr std::uint64_t lanes = simaai::kernels::detail::SuppressionBlock::lanes;
+    const std::uint64_t accepted = std::min<std::uint64_t>(capacity, locations);
+    layout.chains = saturated(chains);
+    layout.suppression_blocks = saturated(std::min(accepted, accepted / lanes + chains));
+  }
+  if (!plan.prototype.empty()) {
+    layout.lane_elements = std::max(layout.lane_elements, plan.prototype.count);
+    layout.mask_pixels = narrow(plan.ports[plan.prototype.port].reader.extent.width);
+    layout.mask_channels = plan.prototype.count;
+  }
+  lay_out(layout);
+}
+
+}  // namespace
+
+std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
+  auto plan = std::make_shared<PlanState>();
+  plan->recipe = facts.recipe;
+  plan->params = request.params;
+  plan->params.score_activation = resolved_activation(request.params, *facts.recipe);
+  plan->params.resize = resolved_resize(request.params, *facts.recipe);
+  plan->input_specs.assign(request.inputs.begin(), request.inputs.end());
+  plan->output_specs.assign(request.outputs.begin(), request.outputs.end());
+  plan->kernels = &simaai::kernels::detail::select_kernels();
+  for (std::size_t port = 0; port < plan->input_specs.size(); ++port) {
+    plan->ports.push_back(make_port(plan->input_specs[port], plan->params, port));
+  }
+  if (plan->params.mask_prototype) {
+    const std::size_t port = *plan->params.mask_prototype;
+    const Extent &extent = plan->ports[port].reader.extent;
+    plan->prototype = lane_of(port, 0, extent.channels, 1, extent.channels);
+    plan->prototype_scale_x = static_cast<float>(static_cast<double>(extent.width) /
+                                                 static_cast<double>(plan->params.model_input_size.width));
+    plan->prototype_scale_y = static_cast<float>(static_cast<double>(extent.height) /
+                                                 static_cast<double>(plan->params.model_input_size.height));
+  }
+  std::uint64_t locations = 0;
+  for (const HeadFacts &head : facts.heads) {
+    locations += static_cast<std::uint64_t>(head.grid.width * head.grid.height) * narrow(head.anchors);
+  }
+  plan->heads.resize(facts.heads.size());
+  prepare_suppression(*plan);
+  prepare_box_unit(*plan);
+  for (std::size_t index = 0; index < plan->heads.size(); ++index) {
+    prepare_lanes(*plan, facts, index);
+  }
+  prepare_outputs(*plan);
+  prepare_context(*plan, locations);
+  // Checked before the tables of heads that no context could serve are made.
+  if (std::optional<Error> error = check_context_bytes(plan->context.bytes)) {
+    return *std::move(error);
+  }
+  std::uint32_t next_location = 0;
+  for (std::size_t index = 0; index < plan->heads.size(); ++index) {
+    prepare_head(*plan, index, next_location);
+  }
+  plan->softmax_early_out = softmax_early_out(plan->params.detection_threshold);
+  plan->mapping = make_mapping(*plan->params.resize, plan->params.model_input_size, plan->params.original_image_size);
+  bind_words(*plan);
+  return Access::make_plan(std::move(plan));
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

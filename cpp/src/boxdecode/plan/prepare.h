@@ -1,0 +1,13 @@
+#pragma once
+
+#include <variant>
+
+#include "boxdecode/check/check.h"
+#include "boxdecode/plan/plan.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// Prepares a plan from a request that check() has admitted. The one error that is left is a context that is too large.
+[[nodiscard]] std::variant<Plan, Error> prepare(const Request &request, const Facts &facts);
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "boxdecode/recipes/centernet.h"
+#include "boxdecode/recipes/detr.h"
+#include "boxdecode/recipes/efficientdet.h"
+#include "boxdecode/recipes/rcnn.h"
+#include "boxdecode/recipes/ssd.h"
+#include "boxdecode/recipes/yolo26.h"
+#include "boxdecode/recipes/yolo5.h"
+#include "boxdecode/recipes/yolo6.h"
+#include "boxdecode/recipes/yolo7.h"
+#include "boxdecode/recipes/yolo8.h"
+#include "boxdecode/recipes/yolo_anchor_decoded.h"
+#include "boxdecode/recipes/yolo_decoded.h"
+#include "boxdecode/recipes/yolox.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// The description of a profile; null for a value that is no enumerator. No default label: the compiler names a new
+/// enumerator that has no recipe.
+[[nodiscard]] constexpr const Recipe *find_recipe(Profile profile) {
+  switch (profile) {
+    case Profile::Yolo26V1: return &yolo26_recipe;
+    case Profile::Yolo6V1: return &yolo6_recipe;
+    case Profile::Yolo8V1: return &yolo8_recipe;
+    case Profile::YoloDecodedV1: return &yolo_decoded_recipe;
+    case Profile::YoloXV1: return &yolox_recipe;
+    case Profile::Yolo5V1: return &yolo5_recipe;
+    case Profile::Yolo7V1: return &yolo7_recipe;
+    case Profile::YoloAnchorDecodedV1: return &yolo_anchor_decoded_recipe;
+    case Profile::Ssd300V1: return &ssd300_recipe;
+    case Profile::SsdMobile300V1: return &ssd_mobile300_recipe;
+    case Profile::SsdMobile320V1: return &ssd_mobile320_recipe;
+    case Profile::SsdLiteMobile320V1: return &ssd_lite_mobile320_recipe;
+    case Profile::EfficientDetV1: return &efficientdet_recipe;
+    case Profile::DetrV1: return &detr_recipe;
+    case Profile::CenterNetV1: return &centernet_recipe;
+    case Profile::RcnnStage1V1: return &rcnn_stage1_recipe;
+  }
+  return nullptr;
+}
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// EfficientDet: nine anchors a cell, octave slow and aspect fast. google/automl, efficientdet/tf2/{anchors,postprocess}.py.
+inline constexpr Recipe efficientdet_recipe = {
+    .profile = Profile::EfficientDetV1,
+    .name = "EfficientDetV1",
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .anchors = AnchorRule::Nine,
+    .free_grid = true,
+    .box = BoxForm::AnchorYxyx,
+    .priors = PriorRule::EfficientDet,
+    .resize = ResizeRule::TopLeft,
+    .score_padding = ScorePadding::Sixteen,
+    .channel_tile_sixteen = true,
+    .takes_anchor_scale = true,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// First stage of Faster R-CNN: proposals of a region proposal network. torchvision models/detection/{rpn,anchor_utils}.py.
+inline constexpr Recipe rcnn_stage1_recipe = {
+    .profile = Profile::RcnnStage1V1,
+    .name = "RcnnStage1V1",
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .anchors = AnchorRule::Three,
+    .exact_heads = 5,
+    .free_grid = true,
+    .box = BoxForm::AnchorXyxyClipped,
+    .priors = PriorRule::Rpn,
+    .activation = ActivationRule::Sigmoid,
+    .class_is_level = true,
+    .exact_classes = 1,
+    .takes_anchors = true,
+    .publishes_proposals = true,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

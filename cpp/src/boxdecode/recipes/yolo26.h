@@ -1,0 +1,19 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// YOLO26: one-to-one heads, raw distances without bins. Ultralytics 8.4, nn/modules/head.py (Detect, Segment26, Pose26).
+inline constexpr Recipe yolo26_recipe = {
+    .profile = Profile::Yolo26V1,
+    .name = "Yolo26V1",
+    .pose = true,
+    .segmentation = true,
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::ByTask}},
+    .box = BoxForm::LtrbCells,
+    .suppression = SuppressionRule::ClassAwareUnlessZero,
+    .keypoints = KeypointForm::RawPlusCellCenter,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// YOLOv5 (also Scaled-YOLOv4 and v3u): anchor-major combined heads. ultralytics/yolov5, models/yolo.py.
+inline constexpr Recipe yolo5_recipe = {
+    .profile = Profile::Yolo5V1,
+    .name = "Yolo5V1",
+    .segmentation = true,
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .arrangement = Arrangement::Combined,
+    .inherent_objectness = InherentObjectness::AfterBox,
+    .anchors = AnchorRule::Table,
+    .box = BoxForm::SigmoidAnchor,
+    .priors = PriorRule::YoloAnchors,
+    .activation = ActivationRule::Sigmoid,
+    .takes_anchors = true,
+    .anchors_of_three_heads = &yolo5_anchors_p5,
+    .anchors_of_four_heads = &yolo5_anchors_p6,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// YOLOv6 n, s and lite: distances without bins. meituan/YOLOv6, yolov6/models/effidehead.py.
+inline constexpr Recipe yolo6_recipe = {
+    .profile = Profile::Yolo6V1,
+    .name = "Yolo6V1",
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .box = BoxForm::LtrbCells,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

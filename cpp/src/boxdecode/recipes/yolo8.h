@@ -1,0 +1,19 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// YOLOv8, v9, 11, 12, World, and every head with four sides of R bins. Ultralytics nn/modules/head.py and block.py (DFL),
+/// utils/tal.py.
+inline constexpr Recipe yolo8_recipe = {
+    .profile = Profile::Yolo8V1,
+    .name = "Yolo8V1",
+    .pose = true,
+    .segmentation = true,
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::ByTask}},
+    .box = BoxForm::LtrbBins,
+    .keypoints = KeypointForm::TwiceRawPlusCell,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

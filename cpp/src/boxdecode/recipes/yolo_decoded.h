@@ -1,0 +1,24 @@
+#pragma once
+
+#include "boxdecode/recipes/recipe.h"
+
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// Heads that the export has already decoded to [cx, cy, w, h] model pixels, apart or in one tensor with the classes:
+/// the one-tensor ONNX exports of Ultralytics ([4+nc, 8400]) and of YOLOv5, v6, v7 ([25200, 5+nc]).
+inline constexpr Recipe yolo_decoded_recipe = {
+    .profile = Profile::YoloDecodedV1,
+    .name = "YoloDecodedV1",
+    .pose = true,
+    .segmentation = true,
+    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{Presence::Optional, 1},
+              RoleRule{Presence::ByTask}},
+    .arrangement = Arrangement::ApartOrCombined,
+    .free_grid = true,
+    .box = BoxForm::CenterSizePixels,
+    .keypoints = KeypointForm::ModelPixels,
+    .score_padding = ScorePadding::SixteenWithObjectness,
+    .takes_box_unit = true,
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

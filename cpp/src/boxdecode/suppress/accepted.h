@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "boxdecode/context/context.h"
+#include "numeric/rounding.h"
+
+/// Greedy suppression. In: valid boxes by descending score. Out: whether one is accepted. Never: what a box will be written as.
+namespace simaai::kernels::ops::boxdecode::detail {
+
+/// The accepted boxes of a frame, chained by class.
+class AcceptedBoxes {
+public:
+  explicit AcceptedBoxes(const Frame &frame) noexcept
+      : kernels_(frame.kernels),
+        limit_(frame.plan.suppression_limit),
+        blocks_(frame.part<simaai::kernels::detail::SuppressionBlock>(frame.plan.context.blocks_offset)),
+        chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)) {
+    std::fill_n(chains_, frame.plan.context.chains, simaai::kernels::detail::SuppressionBlock::end);
+  }
+
+  /// False when an accepted box of the chain suppresses this one; otherwise the box joins the chain.
+  [[nodiscard]] bool admit(const Corners &box, std::uint32_t chain) noexcept {
+    using simaai::kernels::detail::round_half_away;
+    const simaai::kernels::detail::RoundedBox rounded{
+        static_cast<std::int32_t>(round_half_away(box.x1)), static_cast<std::int32_t>(round_half_away(box.y1)),
+        static_cast<std::int32_t>(round_half_away(box.x2)), static_cast<std::int32_t>(round_half_away(box.y2)),
+        static_cast<std::uint32_t>(round_half_away((box.x2 - box.x1) * (box.y2 - box.y1)))};
+    if (kernels_.suppressed(blocks_, chains_[chain], rounded, limit_)) {
+      return false;
+    }
+    append(rounded, chain);
+    return true;
+  }
+
+private:
+  void append(const simaai::kernels::detail::RoundedBox &box, std::uint32_t chain) noexcept {
+    using simaai::kernels::detail::SuppressionBlock;
+    std::uint32_t index = chains_[chain];
+    if (index == SuppressionBlock::end || blocks_[index].used == SuppressionBlock::lanes) {
+      SuppressionBlock &fresh = blocks_[used_];
+      std::fill_n(fresh.x1, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::max());
+      std::fill_n(fresh.y1, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::max());
+      std::fill_n(fresh.x2, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::min());
+      std::fill_n(fresh.y2, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::min());
+      std::fill_n(fresh.area, SuppressionBlock::lanes, 0U);
+      fresh.used = 0;
+      fresh.next = index;
+      index = used_++;
+      chains_[chain] = index;
+    }
+    SuppressionBlock &block = blocks_[index];
+    const std::uint32_t lane = block.used++;
+    block.x1[lane] = box.x1;
+    block.y1[lane] = box.y1;
+    block.x2[lane] = box.x2;
+    block.y2[lane] = box.y2;
+    block.area[lane] = box.area;
+  }
+
+  const simaai::kernels::detail::Kernels &kernels_;
+  std::uint32_t limit_;
+  simaai::kernels::detail::SuppressionBlock *blocks_;
+  std::uint32_t *chains_;
+  std::uint32_t used_ = 0;
+};
+
+}  // namespace simaai::kernels::ops::boxdecode::detail

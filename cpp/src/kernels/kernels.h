@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The contract of every kernel that has more than one form. The scalar form is the truth; each other form returns the same
+/// bytes for every input. Forms are chosen once, when a plan is prepared.
+///
+/// Files of one instruction set include only intrinsics, <cstddef>, <cstdint> and this header: an inline function of a
+/// shared header that the linker takes from such a file would crash older CPUs. Hence no function body here.
+namespace simaai::kernels::detail {
+
+/// A lane passes ⇔ signed(element XOR flip) ≥ threshold, in the width of the element. With it one signed comparison serves
+/// signed bytes (flip 0), unsigned bytes (flip 0x80), positive float cutoffs (flip 0: negative floats are negative integers)
+/// and negative float cutoffs (flip 0x7FFF…: bits ≤ cutoff bits as unsigned). NaN may pass: the gate is a bound.
+struct Gate {
+  std::uint32_t flip;
+  std::int32_t threshold;
+};
+
+/// The best of some lanes: the first index that has the largest key, and that key.
+struct Best {
+  std::int32_t key;
+  std::uint32_t index;
+};
+
+/// Accepted boxes of one class, eight to a block, chained from the newest block to the oldest. Corners are rounded, area is
+/// the rounded area of the unrounded box. Unused lanes hold x1 = y1 = INT32_MAX, x2 = y2 = INT32_MIN: they overlap nothing.
+struct SuppressionBlock {
+  static constexpr std::uint32_t lanes = 8;
+  static constexpr std::uint32_t end = 0xFFFFFFFFU;
+  std::int32_t x1[lanes];
+  std::int32_t y1[lanes];
+  std::int32_t x2[lanes];
+  std::int32_t y2[lanes];
+  std::uint32_t area[lanes];
+  std::uint32_t next;
+  std::uint32_t used;
+};
+
+/// A box to be held against accepted boxes, |corner| ≤ 10,000,000, area < 2^31.
+struct RoundedBox {
+  std::int32_t x1, y1, x2, y2;
+  std::uint32_t area;
+};
+
+/// One row of mask coefficients, prepared for integer dot products with prototypes. Zero beyond `length`.
+struct MaskCoefficients {
+  static constexpr std::uint32_t capacity = 64;
+  std::int16_t centred[capacity];  ///< raw − zero point, −255..255
+  std::int8_t raw[capacity];       ///< signed raw; centred = raw − zero_point
+  std::int32_t zero_point;         ///< −128..127
+  std::int32_t sum_centred;
+  std::uint32_t length;            ///< 1..64
+  std::uint32_t prototype_flip;    ///< 0 for signed prototypes, 0x80 for unsigned ones
+  std::int32_t prototype_zero;     ///< of the signed prototype, −128..127
+};
+
+struct Kernels {
+  const char *name;
+
+  /// Rows of `length` contiguous elements, `row_step` bytes apart: writes the ascending indexes of the rows in which a lane
+  /// passes to `hits` (room for `rows`) and returns how many there are. Reads only the elements. length ≥ 1.
+  std::size_t (*gate_rows_8)(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
+                             std::uint32_t *hits);
+  std::size_t (*gate_rows_16)(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
+                              std::uint32_t *hits);
+  std::size_t (*gate_rows_32)(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
+                              std::uint32_t *hits);
+
+  /// Planes of `cells` contiguous elements, `plane_step` bytes apart: a cell hits when any plane passes there. `marks` is
+  /// scratch for `cells` elements of the width. cells ≤ 4096.
+  std::size_t (*gate_planes_8)(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
+                               Gate gate, void *marks, std::uint32_t *hits);
+  std::size_t (*gate_planes_16)(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
+                                Gate gate, void *marks, std::uint32_t *hits);
+  std::size_t (*gate_planes_32)(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
+                                Gate gate, void *marks, std::uint32_t *hits);
+
+  /// Stripes of 16 lanes: cell r has its lanes of segment s at base + offsets[s] + 16·r; lane j counts when bit j of masks[s]
+  /// is set. The 16-bit form has low bytes at base + offsets[s] + 32·r and high bytes 16 behind them. All 16 lanes of a stripe
+  /// may be read.
+  std::size_t (*gate_stripes_8)(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
+                                const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits);
+  std::size_t (*gate_stripes_16)(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
+                                 const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits);
+
+  /// First largest of `length` ≥ 1 contiguous elements. 8: key = signed(element XOR flip). 16 and 32: the float order in
+  /// which −0 equals +0 and NaN of either sign is on top (0x7FFF, 0x7FFFFFFF); `infinity` is the format's magnitude.
+  Best (*best_8)(const std::uint8_t *elements, std::size_t length, std::uint32_t flip);
+  Best (*best_16)(const std::uint16_t *elements, std::size_t length, std::uint16_t infinity);
+  Best (*best_32)(const std::uint32_t *elements, std::size_t length);
+
+  /// Whether a box in the chain that starts at pool[first] suppresses the candidate: overlap and
+  /// inter·(256 + limit) ≥ limit·(area + area'), with limit = T + 1, in exact integers.
+  bool (*suppressed)(const SuppressionBlock *pool, std::uint32_t first, const RoundedBox &candidate, std::uint32_t limit);
+
+  /// dots[p] = Σ_j centred[j] · (signed(prototype[p·pixel_step + j] XOR flip) − prototype_zero), j < length, exact. Reads
+  /// `length` bytes of each pixel and no other.
+  void (*mask_dots_8)(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
+                      std::size_t pixel_step, std::int32_t *dots);
+};
+
+extern const Kernels scalar_kernels;
+#if defined(SIMA_KERNELS_X86)
+extern const Kernels avx2_kernels;
+#elif defined(SIMA_KERNELS_ARM)
+extern const Kernels neon_kernels;
+/// As neon_kernels, with SDOT for the mask products.
+extern const Kernels neon_dotprod_kernels;
+/// The one function that needs SDOT; called only through neon_dotprod_kernels.
+void mask_dots_8_neon_dotprod(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
+                              std::size_t pixel_step, std::int32_t *dots);
+#endif
+
+}  // namespace simaai::kernels::detail

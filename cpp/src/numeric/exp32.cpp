@@ -1,0 +1,52 @@
+#include "numeric/exp32.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace simaai::kernels::detail {
+namespace {
+
+// e^x = 2^n · e^r with n = round(x / ln 2), |r| ≤ ln(2)/2, in binary64. n·ln2_high is exact (11 significant bits times 33).
+constexpr double inverse_ln2 = 0x1.71547652b82fep+0;
+constexpr double ln2_high = 0x1.62e42fee00000p-1;
+constexpr double ln2_low = 0x1.a39ef35793c76p-33;
+constexpr double round_shift = 0x1.8p+52;
+
+}  // namespace
+
+float exp32(float x) noexcept {
+  if (x != x) {
+    return x;
+  }
+  if (x > 89.0F) {
+    return std::bit_cast<float>(0x7F800000U);
+  }
+  if (x < -104.0F) {
+    return 0.0F;
+  }
+  const double wide = static_cast<double>(x);
+  const double shifted = wide * inverse_ln2 + round_shift;
+  const double n = shifted - round_shift;
+  const double r = (wide - n * ln2_high) - n * ln2_low;
+  // Taylor coefficients 1/k!: with |r| ≤ 0.3466 the first term left out is below 2^-58.
+  double sum = 1.0 / 6227020800.0;
+  sum = sum * r + 1.0 / 479001600.0;
+  sum = sum * r + 1.0 / 39916800.0;
+  sum = sum * r + 1.0 / 3628800.0;
+  sum = sum * r + 1.0 / 362880.0;
+  sum = sum * r + 1.0 / 40320.0;
+  sum = sum * r + 1.0 / 5040.0;
+  sum = sum * r + 1.0 / 720.0;
+  sum = sum * r + 1.0 / 120.0;
+  sum = sum * r + 1.0 / 24.0;
+  sum = sum * r + 1.0 / 6.0;
+  sum = sum * r + 0.5;
+  sum = (sum * r) * r;
+  const double power = 1.0 + (r + sum);
+  // The exponent of the scale is n + 1023: n is in −150..129, so the scale is normal and the product is exact.
+  const std::uint64_t exponent = std::bit_cast<std::uint64_t>(shifted) + 1023U;
+  const double scale = std::bit_cast<double>(exponent << 52U);
+  return static_cast<float>(power * scale);
+}
+
+}  // namespace simaai::kernels::detail
