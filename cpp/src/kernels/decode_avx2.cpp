@@ -120,10 +120,17 @@ Vector load_short_row(const std::uint8_t *row, std::size_t row_bytes) {
   return _mm256_set1_epi8(static_cast<char>(row[0]));
 }
 
-// The last vector overlaps the one before it.
-template <typename Lane, bool flipped>
+// A row of at least a vector; the last vector overlaps the one before it. `vectors` is their number where it is known to the
+// compiler, else zero.
+template <typename Lane, bool flipped, std::size_t vectors>
 bool long_row_passes(const Bound<Lane, flipped> &bound, const std::uint8_t *row, std::size_t row_bytes) {
   Vector best = bound.keys(row + row_bytes - vector_bytes);
+  if (vectors != 0) {
+    for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
+      best = Lane::greatest(best, bound.keys(row + vector * vector_bytes));
+    }
+    return bound.passing(best) != 0;
+  }
   Vector other = best;
   std::size_t at = 0;
   for (; at + 2 * vector_bytes <= row_bytes; at += 2 * vector_bytes) {
@@ -136,113 +143,168 @@ bool long_row_passes(const Bound<Lane, flipped> &bound, const std::uint8_t *row,
   return bound.passing(Lane::greatest(best, other)) != 0;
 }
 
+struct Rows {
+  std::size_t first;
+  std::size_t end;
+  std::size_t step;
+  std::size_t bytes;  // of a row
+};
+
 // Each row for itself. Writes the index in every case and keeps it when the row hits: no branch depends on the data.
+template <typename Lane, bool flipped, std::size_t vectors>
+std::size_t gate_long_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *base, Rows rows, std::uint32_t *hits,
+                           std::size_t count) {
+  const std::uint8_t *row = base + rows.first * rows.step;
+  for (std::size_t index = rows.first; index < rows.end; ++index, row += rows.step) {
+    hits[count] = static_cast<std::uint32_t>(index);
+    count += long_row_passes<Lane, flipped, vectors>(bound, row, rows.bytes) ? 1 : 0;
+  }
+  return count;
+}
+
 template <typename Lane, bool flipped>
-std::size_t gate_each_row(const Bound<Lane, flipped> &bound, const std::uint8_t *base, std::size_t first_row,
-                          std::size_t last_row, std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits,
+std::size_t gate_each_row(const Bound<Lane, flipped> &bound, const std::uint8_t *base, Rows rows, std::uint32_t *hits,
                           std::size_t count) {
-  const std::uint8_t *row = base + first_row * row_step;
-  if (row_bytes == sizeof(typename Lane::Bits)) {
-    for (std::size_t index = first_row; index < last_row; ++index, row += row_step) {
+  switch ((rows.bytes + vector_bytes - 1) / vector_bytes) {
+    case 1:
+      break;
+    case 2:
+      return gate_long_rows<Lane, flipped, 2>(bound, base, rows, hits, count);
+    case 3:
+      return gate_long_rows<Lane, flipped, 3>(bound, base, rows, hits, count);
+    case 4:
+      return gate_long_rows<Lane, flipped, 4>(bound, base, rows, hits, count);
+    case 5:
+      return gate_long_rows<Lane, flipped, 5>(bound, base, rows, hits, count);
+    default:
+      return gate_long_rows<Lane, flipped, 0>(bound, base, rows, hits, count);
+  }
+  const std::uint8_t *row = base + rows.first * rows.step;
+  if (rows.bytes == vector_bytes) {
+    return gate_long_rows<Lane, flipped, 1>(bound, base, rows, hits, count);
+  }
+  if (rows.bytes == sizeof(typename Lane::Bits)) {
+    for (std::size_t index = rows.first; index < rows.end; ++index, row += rows.step) {
       hits[count] = static_cast<std::uint32_t>(index);
       count += bound.passes(row) ? 1 : 0;
     }
-  } else if (row_bytes < vector_bytes) {
-    for (std::size_t index = first_row; index < last_row; ++index, row += row_step) {
-      hits[count] = static_cast<std::uint32_t>(index);
-      count += bound.passing(bound.keys(load_short_row(row, row_bytes))) != 0 ? 1 : 0;
-    }
-  } else {
-    for (std::size_t index = first_row; index < last_row; ++index, row += row_step) {
-      hits[count] = static_cast<std::uint32_t>(index);
-      count += long_row_passes(bound, row, row_bytes) ? 1 : 0;
-    }
+    return count;
+  }
+  for (std::size_t index = rows.first; index < rows.end; ++index, row += rows.step) {
+    hits[count] = static_cast<std::uint32_t>(index);
+    count += bound.passing(bound.keys(load_short_row(row, rows.bytes))) != 0 ? 1 : 0;
   }
   return count;
 }
 
-// Rows shorter than a vector that lie one behind the other, at least a vector and at most 1,024 bytes of them: walks the
-// bits of lanes that pass. `reciprocal` is ⌊65536 / row_bytes⌋ + 1, exact for positions below 1,024.
+// Rows one behind the other: one run of at least a vector. Regions of it are given in ascending order, by bytes; rows below
+// `next` are decided.
 template <typename Lane, bool flipped>
-std::size_t gate_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *run, std::size_t run_bytes,
-                            std::size_t first_row, std::size_t row_bytes, std::uint32_t reciprocal, std::uint32_t *hits,
-                            std::size_t count) {
-  std::size_t decided = 0;
-  for (std::size_t begin = 0; begin < run_bytes; begin += vector_bytes) {
-    std::size_t at = begin;
-    if (at + vector_bytes > run_bytes) {
-      at = run_bytes - vector_bytes;
-      decided = decided > begin ? decided : begin;
-    }
-    std::uint64_t bits = bound.passing(bound.keys(run + at));
-    if (decided > at) {
-      bits = bits >> (decided - at) << (decided - at);
-    }
-    while (bits != 0) {
-      const std::size_t position = at + static_cast<std::size_t>(__builtin_ctzll(bits));
-      const std::size_t row = position * reciprocal >> 16U;
-      hits[count++] = static_cast<std::uint32_t>(first_row + row);
-      decided = (row + 1) * row_bytes;
-      bits = bits >> (decided - at) << (decided - at);
-    }
-  }
-  return count;
-}
+struct Run {
+  Bound<Lane, flipped> bound;
+  const std::uint8_t *base;
+  std::size_t bytes;
+  std::size_t row_bytes;
+  std::uint32_t reciprocal;  // ⌊65536 / row_bytes⌋ + 1: exact for positions below 1,024 in rows shorter than a vector
+  std::uint32_t *hits;
+  std::size_t count;
+  std::size_t next;
 
-// Whether a lane of the block passes.
-template <typename Lane, bool flipped>
-std::uint64_t block_passes(const Bound<Lane, flipped> &bound, const std::uint8_t *block, std::size_t vectors) {
-  Vector best = bound.keys(block);
-  Vector other = bound.keys(block + (vectors - 1) * vector_bytes);
-  std::size_t vector = 1;
-  for (; vector + 1 < vectors; vector += 2) {
-    best = Lane::greatest(best, bound.keys(block + vector * vector_bytes));
-    other = Lane::greatest(other, bound.keys(block + (vector + 1) * vector_bytes));
+  // Bytes `at` to `end`, a vector at most, that pass; bit 0 belongs to the byte at `window`, which is `at` or before it.
+  std::uint32_t passing(std::size_t at, std::size_t end, std::size_t &window) const {
+    window = at + vector_bytes <= bytes ? at : bytes - vector_bytes;
+    std::uint32_t bits = bound.passing(bound.keys(base + window));
+    bits = bits >> (at - window) << (at - window);
+    return end - window < vector_bytes ? bits & ((1U << (end - window)) - 1U) : bits;
   }
-  return bound.passing(Lane::greatest(best, other)) != 0 ? 1 : 0;
-}
 
-// Rows one behind the other are one run of bytes. Blocks of several rows are reduced to one flag each; flags of up to 64
-// blocks are collected without a branch on the data, then the flagged blocks, still in the first cache, are looked at row
-// by row. A block may read into the next one: a flag is a bound.
-template <typename Lane, bool flipped>
-std::size_t gate_run(const Bound<Lane, flipped> &bound, const std::uint8_t *base, std::size_t rows, std::size_t row_bytes,
-                     std::uint32_t *hits) {
-  constexpr std::size_t target_bytes = 320;
-  constexpr std::size_t flags = 64;
-  const std::size_t block_rows = target_bytes / row_bytes;
-  const std::size_t block_bytes = block_rows * row_bytes;
-  const std::size_t vectors = (block_bytes + vector_bytes - 1) / vector_bytes;
-  const std::size_t total = rows * row_bytes;
-  const std::size_t blocks = total < vectors * vector_bytes ? 0 : (total - vectors * vector_bytes) / block_bytes + 1;
-  const std::uint32_t reciprocal = static_cast<std::uint32_t>(65536U / row_bytes) + 1U;
-  std::size_t count = 0;
-  for (std::size_t first = 0; first < blocks; first += flags) {
-    const std::size_t some = blocks - first < flags ? blocks - first : flags;
-    std::uint64_t flagged = 0;
-    if (vectors == target_bytes / vector_bytes) {
-      for (std::size_t block = 0; block < some; ++block) {
-        flagged |= block_passes(bound, base + (first + block) * block_bytes, target_bytes / vector_bytes) << block;
+  void look_at_long_rows(std::size_t begin, std::size_t end) {
+    const std::size_t first = begin / row_bytes;
+    const Rows rows = {first < next ? next : first, (end - 1) / row_bytes + 1, row_bytes, row_bytes};
+    count = gate_each_row(bound, base, rows, hits, count);
+    next = rows.end;
+  }
+
+  // Walks the bytes that pass.
+  void look_at_short_rows(std::size_t begin, std::size_t end) {
+    const std::size_t first = begin / row_bytes;
+    for (std::size_t at = begin; at < end; at += vector_bytes) {
+      std::size_t window = 0;
+      std::uint64_t bits = passing(at, end, window);
+      // Of the window in the first row; it may be before that row, but bits are not.
+      const std::size_t position = window - first * row_bytes;
+      while (bits != 0) {
+        const std::size_t local = (position + static_cast<std::size_t>(__builtin_ctzll(bits))) * reciprocal >> 16U;
+        const std::size_t row = first + local;
+        hits[count] = static_cast<std::uint32_t>(row);
+        count += row >= next ? 1 : 0;
+        next = row + 1;
+        const std::size_t row_end = (local + 1) * row_bytes - position;
+        bits = bits >> row_end << row_end;
       }
+    }
+  }
+
+  void look_at_elements(std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; at += vector_bytes) {
+      std::size_t window = 0;
+      std::uint32_t bits = passing(at, end, window);
+      while (bits != 0) {
+        const std::uint32_t position = trailing_zeros(bits);
+        hits[count++] = static_cast<std::uint32_t>((window + position) / sizeof(typename Lane::Bits));
+        bits &= ~(((1U << sizeof(typename Lane::Bits)) - 1U) << position);
+      }
+    }
+  }
+
+  void look_at(std::size_t begin, std::size_t end) {
+    if (begin >= end) {
+      return;
+    }
+    if (row_bytes >= vector_bytes) {
+      look_at_long_rows(begin, end);
+    } else if (row_bytes > sizeof(typename Lane::Bits)) {
+      look_at_short_rows(begin, end);
     } else {
-      for (std::size_t block = 0; block < some; ++block) {
-        flagged |= block_passes(bound, base + (first + block) * block_bytes, vectors) << block;
+      look_at_elements(begin, end);
+    }
+  }
+};
+
+// Blocks of `vectors` are reduced to one flag each; flags are collected without a branch on the data, then rows that share
+// bytes with a flagged block, which is still in the first cache, are looked at.
+template <typename Lane, bool flipped, std::size_t vectors>
+std::size_t gate_run(Run<Lane, flipped> &run) {
+  constexpr std::size_t block_bytes = vectors * vector_bytes;
+  constexpr std::size_t most_flags = 64;
+  // Vectors are aligned where elements are.
+  const std::size_t misalignment = (0 - reinterpret_cast<std::uintptr_t>(run.base)) % vector_bytes;
+  const std::size_t lead = misalignment % sizeof(typename Lane::Bits) == 0 && misalignment < run.bytes ? misalignment : 0;
+  const std::size_t blocks = (run.bytes - lead) / block_bytes;
+  const Bound<Lane, flipped> bound = run.bound;
+  const std::uint8_t *block = run.base + lead;
+  run.look_at(0, lead);
+  for (std::size_t first = 0; first < blocks; first += most_flags) {
+    const std::size_t some = blocks - first < most_flags ? blocks - first : most_flags;
+    std::size_t flagged[most_flags];
+    std::size_t flags = 0;
+    for (std::size_t index = 0; index < some; ++index, block += block_bytes) {
+      Vector best = bound.keys(block);
+      Vector other = bound.keys(block + vector_bytes);
+      for (std::size_t vector = 2; vector < vectors; vector += 2) {
+        best = Lane::greatest(best, bound.keys(block + vector * vector_bytes));
+        other = Lane::greatest(other, bound.keys(block + (vector + 1) * vector_bytes));
       }
+      flagged[flags] = first + index;
+      flags += bound.passing(Lane::greatest(best, other)) != 0 ? 1 : 0;
     }
-    for (; flagged != 0; flagged &= flagged - 1) {
-      const std::size_t block = first + static_cast<std::size_t>(__builtin_ctzll(flagged));
-      const std::size_t row = block * block_rows;
-      count = row_bytes < vector_bytes
-                  ? gate_short_rows(bound, base + block * block_bytes, block_bytes, row, row_bytes, reciprocal, hits, count)
-                  : gate_each_row(bound, base, row, row + block_rows, row_bytes, row_bytes, hits, count);
+    for (std::size_t flag = 0; flag < flags; ++flag) {
+      const std::size_t begin = lead + flagged[flag] * block_bytes;
+      run.look_at(begin, begin + block_bytes);
     }
   }
-  const std::size_t row = blocks * block_rows;
-  const std::size_t rest = total - blocks * block_bytes;
-  if (row_bytes < vector_bytes && rest >= vector_bytes) {
-    return gate_short_rows(bound, base + blocks * block_bytes, rest, row, row_bytes, reciprocal, hits, count);
-  }
-  return gate_each_row(bound, base, row, rows, row_bytes, row_bytes, hits, count);
+  run.look_at(lead + blocks * block_bytes, run.bytes);
+  return run.count;
 }
 
 template <typename Lane, bool flipped>
@@ -251,10 +313,14 @@ std::size_t gate_rows_bound(const std::uint8_t *base, std::size_t rows, std::siz
   constexpr std::size_t run_row_bytes = 256;
   const Bound<Lane, flipped> bound(gate);
   const std::size_t row_bytes = length * sizeof(typename Lane::Bits);
-  if (row_step == row_bytes && row_bytes < run_row_bytes) {
-    return gate_run(bound, base, rows, row_bytes, hits);
+  const std::size_t bytes = rows * row_bytes;
+  if (row_step != row_bytes || row_bytes >= run_row_bytes || bytes < 2 * vector_bytes) {
+    return gate_each_row(bound, base, Rows{0, rows, row_step, row_bytes}, hits, 0);
   }
-  return gate_each_row(bound, base, 0, rows, row_step, row_bytes, hits, 0);
+  Run<Lane, flipped> run = {
+      bound, base, bytes, row_bytes, static_cast<std::uint32_t>(65536U / row_bytes) + 1U, hits, 0, 0};
+  // Blocks of 320 bytes hold whole rows of 80, 160 and other usual sizes.
+  return 320 % row_bytes == 0 ? gate_run<Lane, flipped, 10>(run) : gate_run<Lane, flipped, 8>(run);
 }
 
 template <typename Lane>

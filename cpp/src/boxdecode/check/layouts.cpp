@@ -38,7 +38,9 @@ public:
     if (finding) {
       return finding;
     }
-    const std::int64_t physical = physical_channels(spec_);
+    // The padding of each channel tile is no stride: what is bounded there is C itself.
+    const bool blocked = std::holds_alternative<MlaCBlocked>(spec_.layout);
+    const std::int64_t physical = blocked ? extent_.channels : physical_channels(spec_);
     if (physical > largest_physical_channels) {
       return refuse("holds " + text(physical) + " physical channels; at most " + text(largest_physical_channels) +
                     " are supported");
