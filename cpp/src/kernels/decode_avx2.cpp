@@ -23,6 +23,7 @@ std::uint32_t byte_mask(Vector value) { return static_cast<std::uint32_t>(_mm256
 
 std::uint32_t trailing_zeros(std::uint32_t bits) { return static_cast<std::uint32_t>(__builtin_ctz(bits)); }
 
+// What a kernel needs to know of a width. Bytes of a comparison are 0 or 0xFF; lane_mask has one bit a lane.
 struct Lane8 {
   using Element = std::int8_t;
   using Bits = std::uint8_t;
@@ -30,7 +31,11 @@ struct Lane8 {
   static constexpr std::int32_t highest = 127;
   static Vector splat(std::uint32_t bits) { return _mm256_set1_epi8(static_cast<char>(bits)); }
   static Vector greatest(Vector a, Vector b) { return _mm256_max_epi8(a, b); }
+  static Vector greatest_unsigned(Vector a, Vector b) { return _mm256_max_epu8(a, b); }
+  static Vector least(Vector a, Vector b) { return _mm256_min_epi8(a, b); }
+  static Vector least_unsigned(Vector a, Vector b) { return _mm256_min_epu8(a, b); }
   static Vector greater(Vector a, Vector b) { return _mm256_cmpgt_epi8(a, b); }
+  static std::uint32_t lane_mask(Vector compared) { return byte_mask(compared); }
 };
 
 struct Lane16 {
@@ -40,7 +45,14 @@ struct Lane16 {
   static constexpr std::int32_t highest = 32767;
   static Vector splat(std::uint32_t bits) { return _mm256_set1_epi16(static_cast<std::int16_t>(bits)); }
   static Vector greatest(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
+  static Vector greatest_unsigned(Vector a, Vector b) { return _mm256_max_epu16(a, b); }
+  static Vector least(Vector a, Vector b) { return _mm256_min_epi16(a, b); }
+  static Vector least_unsigned(Vector a, Vector b) { return _mm256_min_epu16(a, b); }
   static Vector greater(Vector a, Vector b) { return _mm256_cmpgt_epi16(a, b); }
+  static std::uint32_t lane_mask(Vector compared) {
+    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(compared), _mm256_extracti128_si256(compared, 1));
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
+  }
 };
 
 struct Lane32 {
@@ -50,12 +62,25 @@ struct Lane32 {
   static constexpr std::int32_t highest = INT32_MAX;
   static Vector splat(std::uint32_t bits) { return _mm256_set1_epi32(static_cast<std::int32_t>(bits)); }
   static Vector greatest(Vector a, Vector b) { return _mm256_max_epi32(a, b); }
+  static Vector greatest_unsigned(Vector a, Vector b) { return _mm256_max_epu32(a, b); }
+  static Vector least_unsigned(Vector a, Vector b) { return _mm256_min_epu32(a, b); }
   static Vector greater(Vector a, Vector b) { return _mm256_cmpgt_epi32(a, b); }
+  static std::uint32_t lane_mask(Vector compared) {
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(compared)));
+  }
+};
+
+// The order that a flip gives to bits. The first three are reduced without an XOR for each vector.
+enum class Order {
+  Signed,    // flip 0
+  Unsigned,  // flip of the sign
+  Reversed,  // flip of all but the sign: the smaller unsigned number is the better one
+  Flipped,   // any other flip
 };
 
 // A gate whose threshold is above the lowest value: a lane passes when it is greater than threshold − 1, and a lane that
-// holds the lowest value never does.
-template <typename Lane, bool flipped>
+// holds `nothing` never does.
+template <typename Lane, Order order>
 struct Bound {
   Vector flip;
   Vector below;
@@ -68,12 +93,35 @@ struct Bound {
         flip_bits(gate.flip),
         threshold(gate.threshold) {}
 
-  Vector keys(const std::uint8_t *from) const {
-    const Vector bits = load(from);
-    return flipped ? _mm256_xor_si256(bits, flip) : bits;
+  Vector bring(Vector bits) const { return order == Order::Flipped ? _mm256_xor_si256(bits, flip) : bits; }
+  Vector bring(const std::uint8_t *from) const { return bring(load(from)); }
+
+  static Vector better(Vector a, Vector b) {
+    return order == Order::Unsigned   ? Lane::greatest_unsigned(a, b)
+           : order == Order::Reversed ? Lane::least_unsigned(a, b)
+                                      : Lane::greatest(a, b);
   }
-  Vector keys(Vector bits) const { return flipped ? _mm256_xor_si256(bits, flip) : bits; }
-  std::uint32_t passing(Vector keys_of_lanes) const { return byte_mask(Lane::greater(keys_of_lanes, below)); }
+  static Vector nothing() {
+    return order == Order::Unsigned   ? _mm256_setzero_si256()
+           : order == Order::Reversed ? _mm256_set1_epi8(-1)
+                                      : Lane::splat(static_cast<std::uint32_t>(Lane::lowest));
+  }
+  // The limit that brings lanes that do not count to `nothing`; `counted` is 0xFF in the bytes of lanes that count.
+  static Vector limit(Vector counted) {
+    return order == Order::Unsigned ? counted : _mm256_xor_si256(counted, nothing());
+  }
+  static Vector limited(Vector lanes, Vector limits) {
+    return order == Order::Unsigned   ? _mm256_and_si256(lanes, limits)
+           : order == Order::Reversed ? _mm256_or_si256(lanes, limits)
+                                      : Lane::least(lanes, limits);
+  }
+
+  // Bytes of lanes that pass are 0xFF.
+  Vector compare(Vector best) const {
+    const bool flip_now = order == Order::Unsigned || order == Order::Reversed;
+    return Lane::greater(flip_now ? _mm256_xor_si256(best, flip) : best, below);
+  }
+  std::uint32_t passing(Vector best) const { return byte_mask(compare(best)); }
   bool passes(const std::uint8_t *element) const {
     typename Lane::Bits bits;
     __builtin_memcpy(&bits, element, sizeof(bits));
@@ -81,11 +129,73 @@ struct Bound {
   }
 };
 
+template <typename Lane>
+Order order_of(std::uint32_t flip) {
+  constexpr auto sign = static_cast<typename Lane::Bits>(1U << (8 * sizeof(typename Lane::Bits) - 1));
+  const auto bits = static_cast<typename Lane::Bits>(flip);
+  return bits == 0 ? Order::Signed : bits == sign ? Order::Unsigned : bits == sign - 1U ? Order::Reversed : Order::Flipped;
+}
+
 std::size_t every_index(std::size_t count, std::uint32_t *hits) {
   for (std::size_t index = 0; index < count; ++index) {
     hits[index] = static_cast<std::uint32_t>(index);
   }
   return count;
+}
+
+// The bits that are set in a byte, ascending.
+struct SetBits {
+  std::uint8_t of[256][8];
+  constexpr SetBits() : of{} {
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+      std::uint32_t count = 0;
+      for (std::uint32_t bit = 0; bit < 8; ++bit) {
+        if ((byte >> bit & 1U) != 0) {
+          of[byte][count++] = static_cast<std::uint8_t>(bit);
+        }
+      }
+    }
+  }
+};
+
+constexpr SetBits set_bits;
+
+// Writes index + bit for the bits of a byte that are set. Writes eight entries: they are within the list, which has room for
+// these eight indexes and for all before them.
+std::size_t emit_byte(std::uint32_t byte, std::size_t index, std::uint32_t *hits, std::size_t count) {
+  const Vector bits = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(set_bits.of[byte])));
+  store(hits + count, _mm256_add_epi32(bits, _mm256_set1_epi32(static_cast<std::int32_t>(index))));
+  return count + static_cast<std::size_t>(_mm_popcnt_u32(byte));
+}
+
+template <typename Lane>
+std::size_t emit_lanes(Vector compared, std::size_t index, std::uint32_t *hits, std::size_t count) {
+  std::uint32_t bits = Lane::lane_mask(compared);
+  if (bits == 0) {
+    return count;
+  }
+  for (std::size_t group = 0; group < vector_bytes / sizeof(typename Lane::Bits); group += 8, bits >>= 8U) {
+    count = emit_byte(bits & 0xFFU, index + group, hits, count);
+  }
+  return count;
+}
+
+// Eight vectors of comparisons to one, which has two bytes of each in either half; other than zero when one of them was.
+Vector join_compared(const Vector *compared) {
+  const Vector four0 = _mm256_packs_epi16(_mm256_packs_epi16(compared[0], compared[1]), _mm256_packs_epi16(compared[2], compared[3]));
+  const Vector four1 = _mm256_packs_epi16(_mm256_packs_epi16(compared[4], compared[5]), _mm256_packs_epi16(compared[6], compared[7]));
+  return _mm256_packs_epi16(four0, four1);
+}
+
+// Bit i is set when a lane of best[i] passes.
+template <typename Lane, Order order>
+std::uint32_t passing_of_eight(const Bound<Lane, order> &bound, const Vector *best) {
+  const Vector compared[8] = {bound.compare(best[0]), bound.compare(best[1]), bound.compare(best[2]), bound.compare(best[3]),
+                              bound.compare(best[4]), bound.compare(best[5]), bound.compare(best[6]), bound.compare(best[7])};
+  const Vector joined = join_compared(compared);
+  const __m128i words = _mm_or_si128(_mm256_castsi256_si128(joined), _mm256_extracti128_si256(joined, 1));
+  const __m128i bytes = _mm_packs_epi16(words, words);
+  return ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()))) & 0xFFU;
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
@@ -120,207 +230,263 @@ Vector load_short_row(const std::uint8_t *row, std::size_t row_bytes) {
   return _mm256_set1_epi8(static_cast<char>(row[0]));
 }
 
-// A row of at least a vector; the last vector overlaps the one before it. `vectors` is their number where it is known to the
-// compiler, else zero.
-template <typename Lane, bool flipped, std::size_t vectors>
-bool long_row_passes(const Bound<Lane, flipped> &bound, const std::uint8_t *row, std::size_t row_bytes) {
-  Vector best = bound.keys(row + row_bytes - vector_bytes);
+// The best lanes of a row of at least a vector; its last vector overlaps the one before it. `vectors` is their number where
+// the compiler knows it, else zero.
+template <typename Lane, Order order, std::size_t vectors>
+Vector best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row, std::size_t row_bytes) {
+  Vector best = bound.bring(row + row_bytes - vector_bytes);
   if (vectors != 0) {
     for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
-      best = Lane::greatest(best, bound.keys(row + vector * vector_bytes));
+      best = bound.better(best, bound.bring(row + vector * vector_bytes));
     }
-    return bound.passing(best) != 0;
+    return best;
   }
   Vector other = best;
   std::size_t at = 0;
   for (; at + 2 * vector_bytes <= row_bytes; at += 2 * vector_bytes) {
-    best = Lane::greatest(best, bound.keys(row + at));
-    other = Lane::greatest(other, bound.keys(row + at + vector_bytes));
+    best = bound.better(best, bound.bring(row + at));
+    other = bound.better(other, bound.bring(row + at + vector_bytes));
   }
   if (at + vector_bytes <= row_bytes) {
-    best = Lane::greatest(best, bound.keys(row + at));
+    best = bound.better(best, bound.bring(row + at));
   }
-  return bound.passing(Lane::greatest(best, other)) != 0;
+  return bound.better(best, other);
 }
 
-struct Rows {
-  std::size_t first;
-  std::size_t end;
-  std::size_t step;
-  std::size_t bytes;  // of a row
-};
-
-// Each row for itself. Writes the index in every case and keeps it when the row hits: no branch depends on the data.
-template <typename Lane, bool flipped, std::size_t vectors>
-std::size_t gate_long_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *base, Rows rows, std::uint32_t *hits,
-                           std::size_t count) {
-  const std::uint8_t *row = base + rows.first * rows.step;
-  for (std::size_t index = rows.first; index < rows.end; ++index, row += rows.step) {
+// Each row of first..end for itself; no branch depends on the data.
+template <typename Lane, Order order, std::size_t vectors>
+std::size_t gate_long_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first, std::size_t end,
+                           std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits, std::size_t count) {
+  const std::uint8_t *row = base + first * row_step;
+  std::size_t index = first;
+  for (; index + 8 <= end; index += 8) {
+    Vector best[8];
+    for (Vector &one : best) {
+      one = best_of_row<Lane, order, vectors>(bound, row, row_bytes);
+      row += row_step;
+    }
+    count = emit_byte(passing_of_eight(bound, best), index, hits, count);
+  }
+  for (; index < end; ++index, row += row_step) {
     hits[count] = static_cast<std::uint32_t>(index);
-    count += long_row_passes<Lane, flipped, vectors>(bound, row, rows.bytes) ? 1 : 0;
+    count += bound.passing(best_of_row<Lane, order, vectors>(bound, row, row_bytes)) != 0 ? 1 : 0;
   }
   return count;
 }
 
-template <typename Lane, bool flipped>
-std::size_t gate_each_row(const Bound<Lane, flipped> &bound, const std::uint8_t *base, Rows rows, std::uint32_t *hits,
-                          std::size_t count) {
-  switch ((rows.bytes + vector_bytes - 1) / vector_bytes) {
-    case 1:
-      break;
-    case 2:
-      return gate_long_rows<Lane, flipped, 2>(bound, base, rows, hits, count);
-    case 3:
-      return gate_long_rows<Lane, flipped, 3>(bound, base, rows, hits, count);
-    case 4:
-      return gate_long_rows<Lane, flipped, 4>(bound, base, rows, hits, count);
-    case 5:
-      return gate_long_rows<Lane, flipped, 5>(bound, base, rows, hits, count);
-    default:
-      return gate_long_rows<Lane, flipped, 0>(bound, base, rows, hits, count);
+template <typename Lane, Order order>
+std::size_t gate_each_row(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first, std::size_t end,
+                          std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits, std::size_t count) {
+  if (row_bytes >= vector_bytes) {
+    switch ((row_bytes + vector_bytes - 1) / vector_bytes) {
+      case 2:
+        return gate_long_rows<Lane, order, 2>(bound, base, first, end, row_step, row_bytes, hits, count);
+      case 3:
+        return gate_long_rows<Lane, order, 3>(bound, base, first, end, row_step, row_bytes, hits, count);
+      case 5:
+        return gate_long_rows<Lane, order, 5>(bound, base, first, end, row_step, row_bytes, hits, count);
+      default:
+        return gate_long_rows<Lane, order, 0>(bound, base, first, end, row_step, row_bytes, hits, count);
+    }
   }
-  const std::uint8_t *row = base + rows.first * rows.step;
-  if (rows.bytes == vector_bytes) {
-    return gate_long_rows<Lane, flipped, 1>(bound, base, rows, hits, count);
-  }
-  if (rows.bytes == sizeof(typename Lane::Bits)) {
-    for (std::size_t index = rows.first; index < rows.end; ++index, row += rows.step) {
+  const std::uint8_t *row = base + first * row_step;
+  if (row_bytes == sizeof(typename Lane::Bits)) {
+    for (std::size_t index = first; index < end; ++index, row += row_step) {
       hits[count] = static_cast<std::uint32_t>(index);
       count += bound.passes(row) ? 1 : 0;
     }
     return count;
   }
-  for (std::size_t index = rows.first; index < rows.end; ++index, row += rows.step) {
+  for (std::size_t index = first; index < end; ++index, row += row_step) {
     hits[count] = static_cast<std::uint32_t>(index);
-    count += bound.passing(bound.keys(load_short_row(row, rows.bytes))) != 0 ? 1 : 0;
+    count += bound.passing(bound.bring(load_short_row(row, row_bytes))) != 0 ? 1 : 0;
   }
   return count;
 }
 
-// Rows one behind the other: one run of at least a vector. Regions of it are given in ascending order, by bytes; rows below
-// `next` are decided.
-template <typename Lane, bool flipped>
+// Rows of 80 bytes, one behind the other: two of them are five vectors, of which they share the third.
+template <typename Lane, Order order>
+std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows,
+                                  std::uint32_t *hits) {
+  constexpr std::size_t row_bytes = 80;
+  // The second row of memory that is aligned to half vectors only is aligned to whole ones.
+  const bool aligned = reinterpret_cast<std::uintptr_t>(base) % vector_bytes == 0;
+  std::size_t index = aligned || rows == 0 ? 0 : 1;
+  std::size_t count = gate_each_row(bound, base, 0, index, row_bytes, row_bytes, hits, 0);
+  const std::uint8_t *row = base + index * row_bytes;
+  for (; index + 8 <= rows; index += 8) {
+    Vector best[8];
+    for (std::size_t pair = 0; pair < 8; pair += 2, row += 2 * row_bytes) {
+      const Vector vector1 = bound.bring(row + vector_bytes);
+      const Vector vector2 = bound.bring(row + 2 * vector_bytes);
+      const Vector vector3 = bound.bring(row + 3 * vector_bytes);
+      best[pair] = bound.better(bound.better(vector1, bound.bring(row)), _mm256_blend_epi32(vector2, vector1, 0xF0));
+      best[pair + 1] =
+          bound.better(bound.better(vector3, bound.bring(row + 4 * vector_bytes)), _mm256_blend_epi32(vector2, vector3, 0x0F));
+    }
+    count = emit_byte(passing_of_eight(bound, best), index, hits, count);
+  }
+  return gate_each_row(bound, base, index, rows, row_bytes, row_bytes, hits, count);
+}
+
+// Rows one behind the other are one run of bytes. Blocks of it are reduced to one flag each, without a branch on the data;
+// then rows that share bytes with a flagged block are looked at. Where most blocks of a stretch are flagged, all its rows are
+// looked at in order, and those of the next stretch at once.
+template <typename Lane, Order order>
 struct Run {
-  Bound<Lane, flipped> bound;
+  static constexpr std::size_t element_bytes = sizeof(typename Lane::Bits);
+  static constexpr std::size_t block_bytes = 8 * vector_bytes;
+
+  Bound<Lane, order> bound;
   const std::uint8_t *base;
-  std::size_t bytes;
+  std::size_t rows;
   std::size_t row_bytes;
   std::uint32_t reciprocal;  // ⌊65536 / row_bytes⌋ + 1: exact for positions below 1,024 in rows shorter than a vector
   std::uint32_t *hits;
   std::size_t count;
-  std::size_t next;
+  std::size_t next;  // rows below it are decided
 
-  // Bytes `at` to `end`, a vector at most, that pass; bit 0 belongs to the byte at `window`, which is `at` or before it.
-  std::uint32_t passing(std::size_t at, std::size_t end, std::size_t &window) const {
-    window = at + vector_bytes <= bytes ? at : bytes - vector_bytes;
-    std::uint32_t bits = bound.passing(bound.keys(base + window));
-    bits = bits >> (at - window) << (at - window);
-    return end - window < vector_bytes ? bits & ((1U << (end - window)) - 1U) : bits;
-  }
+  std::size_t bytes() const { return rows * row_bytes; }
 
-  void look_at_long_rows(std::size_t begin, std::size_t end) {
-    const std::size_t first = begin / row_bytes;
-    const Rows rows = {first < next ? next : first, (end - 1) / row_bytes + 1, row_bytes, row_bytes};
-    count = gate_each_row(bound, base, rows, hits, count);
-    next = rows.end;
-  }
-
-  // Walks the bytes that pass.
-  void look_at_short_rows(std::size_t begin, std::size_t end) {
-    const std::size_t first = begin / row_bytes;
-    for (std::size_t at = begin; at < end; at += vector_bytes) {
-      std::size_t window = 0;
-      std::uint64_t bits = passing(at, end, window);
-      // Of the window in the first row; it may be before that row, but bits are not.
-      const std::size_t position = window - first * row_bytes;
-      while (bits != 0) {
-        const std::size_t local = (position + static_cast<std::size_t>(__builtin_ctzll(bits))) * reciprocal >> 16U;
-        const std::size_t row = first + local;
-        hits[count] = static_cast<std::uint32_t>(row);
-        count += row >= next ? 1 : 0;
-        next = row + 1;
-        const std::size_t row_end = (local + 1) * row_bytes - position;
-        bits = bits >> row_end << row_end;
-      }
-    }
-  }
-
-  void look_at_elements(std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin; at < end; at += vector_bytes) {
-      std::size_t window = 0;
-      std::uint32_t bits = passing(at, end, window);
-      while (bits != 0) {
-        const std::uint32_t position = trailing_zeros(bits);
-        hits[count++] = static_cast<std::uint32_t>((window + position) / sizeof(typename Lane::Bits));
-        bits &= ~(((1U << sizeof(typename Lane::Bits)) - 1U) << position);
-      }
-    }
-  }
-
-  void look_at(std::size_t begin, std::size_t end) {
-    if (begin >= end) {
-      return;
-    }
-    if (row_bytes >= vector_bytes) {
-      look_at_long_rows(begin, end);
-    } else if (row_bytes > sizeof(typename Lane::Bits)) {
-      look_at_short_rows(begin, end);
+  // Rows next..end.
+  void look_at_rows(std::size_t end) {
+    if (row_bytes == element_bytes) {
+      look_at_elements(end);
+    } else if (row_bytes < vector_bytes) {
+      look_at_short_rows(end);
     } else {
-      look_at_elements(begin, end);
+      count = gate_each_row(bound, base, next, end, row_bytes, row_bytes, hits, count);
     }
+    next = end > next ? end : next;
+  }
+
+  void look_at_elements(std::size_t end) {
+    constexpr std::size_t lanes = vector_bytes / element_bytes;
+    std::size_t row = next;
+    for (; row + lanes <= end; row += lanes) {
+      count = emit_lanes<Lane>(bound.compare(bound.bring(base + row * element_bytes)), row, hits, count);
+    }
+    count = gate_each_row(bound, base, row, end, row_bytes, row_bytes, hits, count);
+  }
+
+  // As many rows as a vector holds at a time.
+  void look_at_short_rows(std::size_t end) {
+    const Bound<Lane, order> local = bound;
+    const std::size_t together = vector_bytes / row_bytes;
+    const std::uint32_t of_row = (1U << row_bytes) - 1U;
+    const std::size_t whole = bytes() < vector_bytes ? 0 : (bytes() - vector_bytes) / row_bytes + 1;
+    std::size_t row = next;
+    for (; row + together <= end && row < whole; row += together) {
+      std::uint32_t bits = local.passing(local.bring(base + row * row_bytes));
+      for (std::size_t index = row; index < row + together; ++index, bits >>= row_bytes) {
+        hits[count] = static_cast<std::uint32_t>(index);
+        count += (bits & of_row) != 0 ? 1 : 0;
+      }
+    }
+    count = gate_each_row(local, base, row, end, row_bytes, row_bytes, hits, count);
+  }
+
+  // Rows shorter than a vector that share bytes with a block: walks the bytes that pass.
+  void walk(std::size_t begin) {
+    const std::size_t first = begin / row_bytes;
+    const std::size_t shift = begin - first * row_bytes;
+    std::size_t decided = next > first ? (next - first) * row_bytes : 0;
+    for (std::size_t at = 0; at < block_bytes; at += vector_bytes) {
+      std::uint64_t bits = bound.passing(bound.bring(base + begin + at));
+      // Positions count from the beginning of the first row.
+      const std::size_t position = at + shift;
+      if (decided > position) {
+        bits = decided - position < vector_bytes ? bits >> (decided - position) << (decided - position) : 0;
+      }
+      while (bits != 0) {
+        const std::size_t row = (position + static_cast<std::size_t>(__builtin_ctzll(bits))) * reciprocal >> 16U;
+        hits[count++] = static_cast<std::uint32_t>(first + row);
+        decided = (row + 1) * row_bytes;
+        next = first + row + 1;
+        bits = bits >> (decided - position) << (decided - position);
+      }
+    }
+  }
+
+  // Flagged blocks, of which the first byte is given.
+  void look_at_blocks(const std::size_t *begins, std::size_t blocks) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      if (row_bytes < vector_bytes) {
+        walk(begins[block]);
+      } else {
+        const std::size_t first = begins[block] / row_bytes;
+        next = first > next ? first : next;
+        look_at_rows((begins[block] + block_bytes - 1) / row_bytes + 1);
+      }
+    }
+  }
+
+  std::size_t gate() {
+    constexpr std::size_t stretch_blocks = 64;
+    const Bound<Lane, order> local = bound;
+    // Vectors are aligned where elements are.
+    const std::size_t misalignment = (0 - reinterpret_cast<std::uintptr_t>(base)) % vector_bytes;
+    const std::size_t lead = misalignment % element_bytes == 0 && misalignment < bytes() ? misalignment : 0;
+    const std::size_t blocks = (bytes() - lead) / block_bytes;
+    std::size_t flagged[2 * stretch_blocks];
+    std::size_t flags = 0;
+    bool crowded = false;
+    look_at_rows((lead + row_bytes - 1) / row_bytes);
+    for (std::size_t stretch = 0; stretch < blocks; stretch += stretch_blocks) {
+      const std::size_t some = blocks - stretch < stretch_blocks ? blocks - stretch : stretch_blocks;
+      const std::size_t begin = lead + stretch * block_bytes;
+      const std::size_t end = begin + some * block_bytes;
+      const std::size_t before = flags;
+      if (!crowded) {
+        for (std::size_t at = begin; at < end; at += block_bytes) {
+          const std::uint8_t *block = base + at;
+          Vector best = local.bring(block);
+          Vector other = local.bring(block + vector_bytes);
+          for (std::size_t vector = 2; vector < 8; vector += 2) {
+            best = local.better(best, local.bring(block + vector * vector_bytes));
+            other = local.better(other, local.bring(block + (vector + 1) * vector_bytes));
+          }
+          flagged[flags] = at;
+          flags += local.passing(local.better(best, other)) != 0 ? 1 : 0;
+        }
+        crowded = 2 * (flags - before) > some;
+      }
+      if (crowded) {
+        look_at_blocks(flagged, before);
+        flags = 0;
+        const std::size_t first = begin / row_bytes;
+        next = first > next ? first : next;
+        const std::size_t found = count;
+        look_at_rows((end - 1) / row_bytes + 1);
+        crowded = 2 * (count - found) > some;
+      } else if (flags >= stretch_blocks) {
+        look_at_blocks(flagged, flags);
+        flags = 0;
+      }
+    }
+    look_at_blocks(flagged, flags);
+    const std::size_t first = (lead + blocks * block_bytes) / row_bytes;
+    next = first > next ? first : next;
+    look_at_rows(rows);
+    return count;
   }
 };
 
-// Blocks of `vectors` are reduced to one flag each; flags are collected without a branch on the data, then rows that share
-// bytes with a flagged block, which is still in the first cache, are looked at.
-template <typename Lane, bool flipped, std::size_t vectors>
-std::size_t gate_run(Run<Lane, flipped> &run) {
-  constexpr std::size_t block_bytes = vectors * vector_bytes;
-  constexpr std::size_t most_flags = 64;
-  // Vectors are aligned where elements are.
-  const std::size_t misalignment = (0 - reinterpret_cast<std::uintptr_t>(run.base)) % vector_bytes;
-  const std::size_t lead = misalignment % sizeof(typename Lane::Bits) == 0 && misalignment < run.bytes ? misalignment : 0;
-  const std::size_t blocks = (run.bytes - lead) / block_bytes;
-  const Bound<Lane, flipped> bound = run.bound;
-  const std::uint8_t *block = run.base + lead;
-  run.look_at(0, lead);
-  for (std::size_t first = 0; first < blocks; first += most_flags) {
-    const std::size_t some = blocks - first < most_flags ? blocks - first : most_flags;
-    std::size_t flagged[most_flags];
-    std::size_t flags = 0;
-    for (std::size_t index = 0; index < some; ++index, block += block_bytes) {
-      Vector best = bound.keys(block);
-      Vector other = bound.keys(block + vector_bytes);
-      for (std::size_t vector = 2; vector < vectors; vector += 2) {
-        best = Lane::greatest(best, bound.keys(block + vector * vector_bytes));
-        other = Lane::greatest(other, bound.keys(block + (vector + 1) * vector_bytes));
-      }
-      flagged[flags] = first + index;
-      flags += bound.passing(Lane::greatest(best, other)) != 0 ? 1 : 0;
-    }
-    for (std::size_t flag = 0; flag < flags; ++flag) {
-      const std::size_t begin = lead + flagged[flag] * block_bytes;
-      run.look_at(begin, begin + block_bytes);
-    }
-  }
-  run.look_at(lead + blocks * block_bytes, run.bytes);
-  return run.count;
-}
-
-template <typename Lane, bool flipped>
-std::size_t gate_rows_bound(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
-                            std::uint32_t *hits) {
-  constexpr std::size_t run_row_bytes = 256;
-  const Bound<Lane, flipped> bound(gate);
+template <typename Lane, Order order>
+std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
+                               std::uint32_t *hits) {
+  // Reduced vector by vector, longer rows are as fast as a run.
+  constexpr std::size_t run_row_bytes = 128;
+  const Bound<Lane, order> bound(gate);
   const std::size_t row_bytes = length * sizeof(typename Lane::Bits);
-  const std::size_t bytes = rows * row_bytes;
-  if (row_step != row_bytes || row_bytes >= run_row_bytes || bytes < 2 * vector_bytes) {
-    return gate_each_row(bound, base, Rows{0, rows, row_step, row_bytes}, hits, 0);
+  if (order == Order::Flipped || row_step != row_bytes || row_bytes >= run_row_bytes) {
+    return gate_each_row(bound, base, 0, rows, row_step, row_bytes, hits, 0);
   }
-  Run<Lane, flipped> run = {
-      bound, base, bytes, row_bytes, static_cast<std::uint32_t>(65536U / row_bytes) + 1U, hits, 0, 0};
-  // Blocks of 320 bytes hold whole rows of 80, 160 and other usual sizes.
-  return 320 % row_bytes == 0 ? gate_run<Lane, flipped, 10>(run) : gate_run<Lane, flipped, 8>(run);
+  if (row_bytes == 80) {
+    return gate_rows_of_80_bytes(bound, base, rows, hits);
+  }
+  const std::uint32_t reciprocal = static_cast<std::uint32_t>(65536U / row_bytes) + 1U;
+  return Run<Lane, order>{bound, base, rows, row_bytes, reciprocal, hits, 0, 0}.gate();
 }
 
 template <typename Lane>
@@ -332,31 +498,41 @@ std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t ro
   if (gate.threshold <= Lane::lowest) {
     return every_index(rows, hits);
   }
-  return static_cast<typename Lane::Bits>(gate.flip) == 0
-             ? gate_rows_bound<Lane, false>(base, rows, row_step, length, gate, hits)
-             : gate_rows_bound<Lane, true>(base, rows, row_step, length, gate, hits);
+  switch (order_of<Lane>(gate.flip)) {
+    case Order::Signed:
+      return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
+    case Order::Unsigned:
+      return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
+    case Order::Reversed:
+      return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
+    default:
+      return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
+  }
 }
 
 // ---- planes ---------------------------------------------------------------------------------------------------------
 
-// Cells at which a mark passes; bits of one vector begin at `cell`, those below `skipped` are known.
-template <typename Lane>
-std::size_t emit_cells(std::uint32_t bits, std::size_t cell, std::uint32_t *hits, std::size_t count) {
-  constexpr std::uint32_t element_bytes = sizeof(typename Lane::Bits);
-  constexpr std::uint32_t element_bits = (1U << element_bytes) - 1U;
-  while (bits != 0) {
-    const std::uint32_t position = trailing_zeros(bits);
-    hits[count++] = static_cast<std::uint32_t>(cell + position / element_bytes);
-    bits &= ~(element_bits << position);
+// Brings `together` planes into the marks. The last vector overlaps the one before it: what is in already does no harm.
+template <typename Lane, Order order, std::size_t together>
+void mark_planes(const Bound<Lane, order> bound, const std::uint8_t *planes, std::size_t plane_step, std::size_t bytes,
+                 bool fresh, std::uint8_t *marks) {
+  const std::size_t last = bytes - vector_bytes;
+  for (std::size_t begin = 0; begin < bytes; begin += vector_bytes) {
+    const std::size_t at = begin < last ? begin : last;
+    Vector best = bound.bring(planes + at);
+    for (std::size_t plane = 1; plane < together; ++plane) {
+      best = bound.better(best, bound.bring(planes + plane * plane_step + at));
+    }
+    store(marks + at, fresh ? best : bound.better(best, load(marks + at)));
   }
-  return count;
 }
 
-template <typename Lane, bool flipped>
-std::size_t gate_planes_bound(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
-                              Gate gate, void *scratch, std::uint32_t *hits) {
+template <typename Lane, Order order>
+std::size_t gate_planes_in_order(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
+                                 Gate gate, void *scratch, std::uint32_t *hits) {
   constexpr std::size_t element_bytes = sizeof(typename Lane::Bits);
-  const Bound<Lane, flipped> bound(gate);
+  constexpr std::size_t together = 4;
+  const Bound<Lane, order> bound(gate);
   const std::size_t bytes = cells * element_bytes;
   std::size_t count = 0;
   if (bytes < vector_bytes) {
@@ -371,40 +547,25 @@ std::size_t gate_planes_bound(const std::uint8_t *base, std::size_t cells, std::
     return count;
   }
   std::uint8_t *marks = static_cast<std::uint8_t *>(scratch);
-  const std::size_t last = bytes - vector_bytes;
-  // Four planes at a time, so that marks are loaded and stored once for four reads. The last vector overlaps the one before
-  // it: a greatest of what is already in does no harm.
   std::size_t plane = 0;
-  for (; plane + 4 <= planes; plane += 4) {
-    const std::uint8_t *plane0 = base + plane * plane_step;
-    const std::uint8_t *plane1 = plane0 + plane_step;
-    const std::uint8_t *plane2 = plane1 + plane_step;
-    const std::uint8_t *plane3 = plane2 + plane_step;
-    const bool fresh = plane == 0;
-    for (std::size_t begin = 0; begin < bytes; begin += vector_bytes) {
-      const std::size_t at = begin < last ? begin : last;
-      const Vector low = Lane::greatest(bound.keys(plane0 + at), bound.keys(plane1 + at));
-      const Vector high = Lane::greatest(bound.keys(plane2 + at), bound.keys(plane3 + at));
-      const Vector best = Lane::greatest(low, high);
-      store(marks + at, fresh ? best : Lane::greatest(best, load(marks + at)));
-    }
+  for (; plane + together <= planes; plane += together) {
+    mark_planes<Lane, order, together>(bound, base + plane * plane_step, plane_step, bytes, plane == 0, marks);
   }
   for (; plane < planes; ++plane) {
-    const std::uint8_t *plane0 = base + plane * plane_step;
-    const bool fresh = plane == 0;
-    for (std::size_t begin = 0; begin < bytes; begin += vector_bytes) {
-      const std::size_t at = begin < last ? begin : last;
-      const Vector best = bound.keys(plane0 + at);
-      store(marks + at, fresh ? best : Lane::greatest(best, load(marks + at)));
-    }
+    mark_planes<Lane, order, 1>(bound, base + plane * plane_step, plane_step, bytes, plane == 0, marks);
   }
   std::size_t at = 0;
-  for (; at < last; at += vector_bytes) {
-    count = emit_cells<Lane>(bound.passing(load(marks + at)), at / element_bytes, hits, count);
+  for (; at + vector_bytes <= bytes; at += vector_bytes) {
+    count = emit_lanes<Lane>(bound.compare(load(marks + at)), at / element_bytes, hits, count);
   }
-  const std::size_t known = at - last;
-  const std::uint32_t bits = bound.passing(load(marks + last)) >> known << known;
-  return emit_cells<Lane>(bits, last / element_bytes, hits, count);
+  // The rest, from the end of the last vector.
+  const std::size_t known = (at - (bytes - vector_bytes)) / element_bytes;
+  std::uint32_t bits = Lane::lane_mask(bound.compare(load(marks + bytes - vector_bytes)));
+  bits = known < 32 ? bits >> known : 0;
+  for (; bits != 0; bits &= bits - 1) {
+    hits[count++] = static_cast<std::uint32_t>(at / element_bytes) + trailing_zeros(bits);
+  }
+  return count;
 }
 
 template <typename Lane>
@@ -416,9 +577,16 @@ std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t
   if (gate.threshold <= Lane::lowest) {
     return every_index(cells, hits);
   }
-  return static_cast<typename Lane::Bits>(gate.flip) == 0
-             ? gate_planes_bound<Lane, false>(base, cells, planes, plane_step, gate, marks, hits)
-             : gate_planes_bound<Lane, true>(base, cells, planes, plane_step, gate, marks, hits);
+  switch (order_of<Lane>(gate.flip)) {
+    case Order::Signed:
+      return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Unsigned:
+      return gate_planes_in_order<Lane, Order::Unsigned>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Reversed:
+      return gate_planes_in_order<Lane, Order::Reversed>(base, cells, planes, plane_step, gate, marks, hits);
+    default:
+      return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
+  }
 }
 
 // ---- stripes --------------------------------------------------------------------------------------------------------
@@ -443,59 +611,54 @@ __m128i mask_bytes(std::uint16_t mask) {
   return _mm_cmpeq_epi8(_mm_and_si128(spread, bits), bits);
 }
 
-// The limit that leaves lanes of the mask as they are and brings the others to the lowest value.
-Vector stripe_limit_8(std::uint16_t mask) {
-  const __m128i limit = _mm_xor_si128(mask_bytes(mask), _mm_set1_epi8(static_cast<char>(0x80)));
-  return _mm256_broadcastsi128_si256(limit);
-}
-
-template <bool flipped>
-std::size_t gate_stripes_8_bound(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                                 const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
-  const Bound<Lane8, flipped> bound(gate);
-  std::size_t count = 0;
-  std::size_t cell = 0;
-  // Sixteen cells, two to a vector, segment by segment in eight registers.
-  for (; cell + 16 <= cells; cell += 16) {
-    Vector best[8];
-    for (Vector &one : best) {
-      one = _mm256_set1_epi8(static_cast<char>(0x80));
-    }
-    for (std::size_t segment = 0; segment < segments; ++segment) {
-      const std::uint8_t *stripe = base + offsets[segment] + 16 * cell;
-      if (masks[segment] == every_lane) {
-        for (std::size_t pair = 0; pair < 8; ++pair) {
-          best[pair] = _mm256_max_epi8(best[pair], bound.keys(stripe + pair * vector_bytes));
-        }
-      } else {
-        const Vector limit = stripe_limit_8(masks[segment]);
-        for (std::size_t pair = 0; pair < 8; ++pair) {
-          best[pair] = _mm256_max_epi8(best[pair], _mm256_min_epi8(bound.keys(stripe + pair * vector_bytes), limit));
-        }
+// Sixteen cells, two to a vector, segment by segment in eight registers. Bit i: cell + i passes.
+template <Order order>
+std::uint32_t passing_stripes_8(const Bound<Lane8, order> &bound, const std::uint8_t *base, std::size_t cell,
+                                const std::size_t *offsets, const std::uint16_t *masks, std::size_t segments) {
+  const Vector nothing = bound.nothing();
+  Vector best[8] = {nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing};
+  for (std::size_t segment = 0; segment < segments; ++segment) {
+    const std::uint8_t *stripe = base + offsets[segment] + 16 * cell;
+    if (masks[segment] == every_lane) {
+      for (std::size_t pair = 0; pair < 8; ++pair) {
+        best[pair] = bound.better(best[pair], bound.bring(stripe + pair * vector_bytes));
+      }
+    } else {
+      const Vector limit = bound.limit(_mm256_broadcastsi128_si256(mask_bytes(masks[segment])));
+      for (std::size_t pair = 0; pair < 8; ++pair) {
+        best[pair] = bound.better(best[pair], bound.limited(bound.bring(stripe + pair * vector_bytes), limit));
       }
     }
-    const Vector any = _mm256_max_epi8(_mm256_max_epi8(_mm256_max_epi8(best[0], best[1]), _mm256_max_epi8(best[2], best[3])),
-                                       _mm256_max_epi8(_mm256_max_epi8(best[4], best[5]), _mm256_max_epi8(best[6], best[7])));
-    if (bound.passing(any) == 0) {
-      continue;
-    }
-    for (std::size_t pair = 0; pair < 8; ++pair) {
-      const std::uint32_t bits = bound.passing(best[pair]);
-      hits[count] = static_cast<std::uint32_t>(cell + 2 * pair);
-      count += (bits & 0xFFFFU) != 0 ? 1 : 0;
-      hits[count] = static_cast<std::uint32_t>(cell + 2 * pair + 1);
-      count += (bits >> 16U) != 0 ? 1 : 0;
-    }
+  }
+  const Vector compared[8] = {bound.compare(best[0]), bound.compare(best[1]), bound.compare(best[2]), bound.compare(best[3]),
+                              bound.compare(best[4]), bound.compare(best[5]), bound.compare(best[6]), bound.compare(best[7])};
+  // Even cells are in the low half, odd ones in the high half.
+  const Vector joined = join_compared(compared);
+  const Vector bytes = _mm256_packs_epi16(joined, joined);
+  const __m128i ordered = _mm_unpacklo_epi8(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+  return ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(ordered, _mm_setzero_si128()))) & 0xFFFFU;
+}
+
+template <Order order>
+std::size_t gate_stripes_8_in_order(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
+                                    const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+  const Bound<Lane8, order> bound(gate);
+  std::size_t count = 0;
+  std::size_t cell = 0;
+  for (; cell + 16 <= cells; cell += 16) {
+    const std::uint32_t bits = passing_stripes_8(bound, base, cell, offsets, masks, segments);
+    count = emit_byte(bits & 0xFFU, cell, hits, count);
+    count = emit_byte(bits >> 8U, cell + 8, hits, count);
   }
   for (; cell < cells; ++cell) {
-    __m128i best = _mm_set1_epi8(static_cast<char>(0x80));
+    Vector best = bound.nothing();
     for (std::size_t segment = 0; segment < segments; ++segment) {
-      const __m128i keys =
-          _mm256_castsi256_si128(bound.keys(_mm256_castsi128_si256(load_half(base + offsets[segment] + 16 * cell))));
-      best = _mm_max_epi8(best, _mm_min_epi8(keys, _mm256_castsi256_si128(stripe_limit_8(masks[segment]))));
+      const Vector limit = bound.limit(_mm256_broadcastsi128_si256(mask_bytes(masks[segment])));
+      const Vector lanes = _mm256_broadcastsi128_si256(load_half(base + offsets[segment] + 16 * cell));
+      best = bound.better(best, bound.limited(bound.bring(lanes), limit));
     }
     hits[count] = static_cast<std::uint32_t>(cell);
-    count += _mm_movemask_epi8(_mm_cmpgt_epi8(best, _mm256_castsi256_si128(bound.below))) != 0 ? 1 : 0;
+    count += bound.passing(best) != 0 ? 1 : 0;
   }
   return count;
 }
@@ -508,75 +671,78 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
   if (gate.threshold <= Lane8::lowest) {
     return every_stripe_cell(cells, masks, segments, hits);
   }
-  return static_cast<std::uint8_t>(gate.flip) == 0
-             ? gate_stripes_8_bound<false>(base, cells, offsets, masks, segments, gate, hits)
-             : gate_stripes_8_bound<true>(base, cells, offsets, masks, segments, gate, hits);
-}
-
-// Whether the cell passes: low and high bytes joined, lanes 0..7 in the low half, 8..15 in the high half.
-template <bool flipped>
-bool stripe_cell_passes_16(const Bound<Lane16, flipped> &bound, const std::uint8_t *base, std::size_t cell,
-                           const std::size_t *offsets, const std::uint16_t *masks, std::size_t segments) {
-  Vector best = _mm256_set1_epi16(INT16_MIN);
-  for (std::size_t segment = 0; segment < segments; ++segment) {
-    const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
-    const __m128i low = load_half(stripe);
-    const __m128i high = load_half(stripe + 16);
-    const Vector bits =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi8(low, high)), _mm_unpackhi_epi8(low, high), 1);
-    const Vector counted = _mm256_cvtepi8_epi16(mask_bytes(masks[segment]));
-    const Vector limit = _mm256_xor_si256(counted, _mm256_set1_epi16(INT16_MIN));
-    best = _mm256_max_epi16(best, _mm256_min_epi16(bound.keys(bits), limit));
+  switch (order_of<Lane8>(gate.flip)) {
+    case Order::Signed:
+      return gate_stripes_8_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Unsigned:
+      return gate_stripes_8_in_order<Order::Unsigned>(base, cells, offsets, masks, segments, gate, hits);
+    default:
+      return gate_stripes_8_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
   }
-  return bound.passing(best) != 0;
 }
 
-// High bytes decide nearly always: a lane can pass only when its high byte reaches the high byte of the threshold. So four
-// cells are reduced on whole vectors, whose low halves never pass, and only flagged cells have their bytes joined.
-template <bool flipped>
-std::size_t gate_stripes_16_bound(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                                  const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
-  const Bound<Lane16, flipped> bound(gate);
-  const std::int32_t high_threshold = gate.threshold >> 8;
+// Two cells whose low and high bytes are joined, one in either half: the better of lanes 0..7 and 8..15.
+template <Order order>
+Vector joined_stripes(const Bound<Lane16, order> &bound, const std::uint8_t *stripe, bool all, Vector limit0, Vector limit1) {
+  const Vector low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(stripe)), load_half(stripe + 32), 1);
+  const Vector high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(stripe + 16)), load_half(stripe + 48), 1);
+  const Vector lanes0 = bound.bring(_mm256_unpacklo_epi8(low, high));
+  const Vector lanes1 = bound.bring(_mm256_unpackhi_epi8(low, high));
+  return all ? bound.better(lanes0, lanes1) : bound.better(bound.limited(lanes0, limit0), bound.limited(lanes1, limit1));
+}
+
+// Limits of lanes 0..7 or 8..15, in both halves.
+template <Order order>
+Vector limit_of_words(const Bound<Lane16, order> &bound, __m128i words) {
+  return bound.limit(_mm256_broadcastsi128_si256(words));
+}
+
+template <Order order>
+std::size_t gate_stripes_16_in_order(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
+                                     const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+  const Bound<Lane16, order> bound(gate);
   std::size_t count = 0;
   std::size_t cell = 0;
-  if (high_threshold > INT8_MIN) {
-    const Vector flip = _mm256_set_m128i(_mm_set1_epi8(static_cast<char>(gate.flip >> 8U)), _mm_setzero_si128());
-    const Vector below = _mm256_set_m128i(_mm_set1_epi8(static_cast<char>(high_threshold - 1)), _mm_set1_epi8(127));
-    for (; cell + 8 <= cells; cell += 8) {
-      Vector best[8];
-      for (Vector &one : best) {
-        one = _mm256_set1_epi8(static_cast<char>(0x80));
-      }
-      for (std::size_t segment = 0; segment < segments; ++segment) {
-        const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
-        const Vector limit = stripe_limit_8(masks[segment]);
-        const bool whole = masks[segment] == every_lane;
-        for (std::size_t one = 0; one < 8; ++one) {
-          Vector keys = load(stripe + one * vector_bytes);
-          if (flipped) {
-            keys = _mm256_xor_si256(keys, flip);
-          }
-          best[one] = _mm256_max_epi8(best[one], whole ? keys : _mm256_min_epi8(keys, limit));
+  for (; cell + 8 <= cells; cell += 8) {
+    const Vector nothing = bound.nothing();
+    Vector best[4] = {nothing, nothing, nothing, nothing};
+    for (std::size_t segment = 0; segment < segments; ++segment) {
+      const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
+      if (masks[segment] == every_lane) {
+        for (std::size_t pair = 0; pair < 4; ++pair) {
+          best[pair] = bound.better(best[pair], joined_stripes(bound, stripe + 64 * pair, true, nothing, nothing));
         }
-      }
-      const Vector any =
-          _mm256_max_epi8(_mm256_max_epi8(_mm256_max_epi8(best[0], best[1]), _mm256_max_epi8(best[2], best[3])),
-                          _mm256_max_epi8(_mm256_max_epi8(best[4], best[5]), _mm256_max_epi8(best[6], best[7])));
-      if (byte_mask(_mm256_cmpgt_epi8(any, below)) == 0) {
-        continue;
-      }
-      for (std::size_t one = 0; one < 8; ++one) {
-        if (byte_mask(_mm256_cmpgt_epi8(best[one], below)) != 0 &&
-            stripe_cell_passes_16(bound, base, cell + one, offsets, masks, segments)) {
-          hits[count++] = static_cast<std::uint32_t>(cell + one);
+      } else {
+        const __m128i bytes = mask_bytes(masks[segment]);
+        const Vector limit0 = limit_of_words(bound, _mm_unpacklo_epi8(bytes, bytes));
+        const Vector limit1 = limit_of_words(bound, _mm_unpackhi_epi8(bytes, bytes));
+        for (std::size_t pair = 0; pair < 4; ++pair) {
+          best[pair] = bound.better(best[pair], joined_stripes(bound, stripe + 64 * pair, false, limit0, limit1));
         }
       }
     }
+    // Four bytes a cell: even cells in the low half, odd ones in the high half.
+    const Vector four = _mm256_packs_epi16(_mm256_packs_epi16(bound.compare(best[0]), bound.compare(best[1])),
+                                           _mm256_packs_epi16(bound.compare(best[2]), bound.compare(best[3])));
+    const __m128i ordered0 = _mm_unpacklo_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+    const __m128i ordered1 = _mm_unpackhi_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+    const __m128i words = _mm_packs_epi32(ordered0, ordered1);
+    const __m128i zero = _mm_cmpeq_epi16(words, _mm_setzero_si128());
+    const std::uint32_t bits = ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(zero, zero))) & 0xFFU;
+    count = emit_byte(bits, cell, hits, count);
   }
   for (; cell < cells; ++cell) {
+    Vector best = bound.nothing();
+    for (std::size_t segment = 0; segment < segments; ++segment) {
+      const __m128i low = load_half(base + offsets[segment] + 32 * cell);
+      const __m128i high = load_half(base + offsets[segment] + 32 * cell + 16);
+      const __m128i bytes = mask_bytes(masks[segment]);
+      const Vector lanes = _mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high));
+      const Vector limit = bound.limit(_mm256_set_m128i(_mm_unpackhi_epi8(bytes, bytes), _mm_unpacklo_epi8(bytes, bytes)));
+      best = bound.better(best, bound.limited(bound.bring(lanes), limit));
+    }
     hits[count] = static_cast<std::uint32_t>(cell);
-    count += stripe_cell_passes_16(bound, base, cell, offsets, masks, segments) ? 1 : 0;
+    count += bound.passing(best) != 0 ? 1 : 0;
   }
   return count;
 }
@@ -589,9 +755,14 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
   if (gate.threshold <= Lane16::lowest) {
     return every_stripe_cell(cells, masks, segments, hits);
   }
-  return static_cast<std::uint16_t>(gate.flip) == 0
-             ? gate_stripes_16_bound<false>(base, cells, offsets, masks, segments, gate, hits)
-             : gate_stripes_16_bound<true>(base, cells, offsets, masks, segments, gate, hits);
+  switch (order_of<Lane16>(gate.flip)) {
+    case Order::Signed:
+      return gate_stripes_16_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Reversed:
+      return gate_stripes_16_in_order<Order::Reversed>(base, cells, offsets, masks, segments, gate, hits);
+    default:
+      return gate_stripes_16_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
+  }
 }
 
 // ---- first largest --------------------------------------------------------------------------------------------------
@@ -907,6 +1078,10 @@ const Kernels avx2_kernels = {
     best_32,
     suppressed,
     mask_dots_8,
+    mask_bytes_avx2,
+    exponentials_avx2,
+    bin_distances_8_avx2,
+    bin_distances_32_avx2,
 };
 
 }  // namespace simaai::kernels::detail

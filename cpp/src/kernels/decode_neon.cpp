@@ -869,6 +869,10 @@ const Kernels neon_kernels = {
     best_32,
     suppressed,
     mask_dots_8,
+    mask_bytes_neon,
+    exponentials_neon,
+    bin_distances_8_neon,
+    bin_distances_32_neon,
 };
 
 const Kernels neon_dotprod_kernels = {
@@ -886,6 +890,10 @@ const Kernels neon_dotprod_kernels = {
     best_32,
     suppressed,
     mask_dots_8_neon_dotprod,
+    mask_bytes_neon,
+    exponentials_neon,
+    bin_distances_8_neon,
+    bin_distances_32_neon,
 };
 
 }  // namespace simaai::kernels::detail

@@ -191,6 +191,10 @@ const Kernels scalar_kernels = {
     best_32,
     suppressed,
     mask_dots_8,
+    mask_bytes_scalar,
+    exponentials_scalar,
+    bin_distances_8_scalar,
+    bin_distances_32_scalar,
 };
 
 }  // namespace simaai::kernels::detail

@@ -56,6 +56,16 @@ struct MaskCoefficients {
   std::int32_t prototype_zero;     ///< of the signed prototype, −128..127
 };
 
+/// The byte of each integer sum of a mask: a step function. Buckets of 2^shift sums from `low` on; entry = byte at the start of
+/// the bucket | distance of the step inside it << 8 (a distance of 2^shift or more: no step). Sums beyond the ends belong to
+/// the first or last bucket, which are flat.
+struct MaskSteps {
+  const std::uint32_t *entries;
+  std::uint32_t buckets;
+  std::uint32_t shift;
+  std::int32_t low;
+};
+
 struct Kernels {
   const char *name;
 
@@ -99,7 +109,31 @@ struct Kernels {
   /// `length` bytes of each pixel and no other.
   void (*mask_dots_8)(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
                       std::size_t pixel_step, std::int32_t *dots);
+
+  /// bytes[p] = byte at the start of the bucket of sums[p], plus 1 from the step on. |sums[p] − low| < 2^31.
+  void (*mask_bytes)(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes);
+
+  /// terms[k] = exp32(x[k] − largest), correctly rounded like exp32; NaN of any payload for NaN. May overwrite x.
+  void (*exponentials)(const float *x, std::size_t length, float largest, float *terms);
+
+  /// Four sides of `bins` raw bytes each: sides[i] = (Σ k·e_k) / (Σ e_k) with e_k = table[max − x_k], x = raw XOR flip as an
+  /// unsigned number, each sum in four partial sums (term k to sum k mod 4, then (s0 + s1) + (s2 + s3)). 2 ≤ bins ≤ 64.
+  void (*bin_distances_8)(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides);
+
+  /// The same with e_k = exp32(x_k − max). A side with NaN or +inf, or without a finite bin, is NaN.
+  void (*bin_distances_32)(const float *x, std::uint32_t bins, float *sides);
 };
+
+// The forms of the last four, which stand in files of their own.
+#define SIMA_KERNELS_DECLARE(isa)                                                                                              \
+  void mask_bytes_##isa(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes);            \
+  void exponentials_##isa(const float *x, std::size_t length, float largest, float *terms);                                    \
+  void bin_distances_8_##isa(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides); \
+  void bin_distances_32_##isa(const float *x, std::uint32_t bins, float *sides);
+SIMA_KERNELS_DECLARE(scalar)
+SIMA_KERNELS_DECLARE(avx2)
+SIMA_KERNELS_DECLARE(neon)
+#undef SIMA_KERNELS_DECLARE
 
 extern const Kernels scalar_kernels;
 #if defined(SIMA_KERNELS_X86)

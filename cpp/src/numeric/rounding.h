@@ -12,4 +12,11 @@ namespace simaai::kernels::detail {
   return whole + static_cast<std::int64_t>(rest >= 0.5) - static_cast<std::int64_t>(rest <= -0.5);
 }
 
+/// The same for FP32 values with |value| < 2^31. From 2^24 on every float is whole, so the remainder is exact here too.
+[[nodiscard]] inline std::int32_t round_half_away(float value) noexcept {
+  const auto whole = static_cast<std::int32_t>(value);
+  const float rest = value - static_cast<float>(whole);
+  return whole + static_cast<std::int32_t>(rest >= 0.5F) - static_cast<std::int32_t>(rest <= -0.5F);
+}
+
 }  // namespace simaai::kernels::detail

@@ -28,6 +28,7 @@ void lay_out(ContextLayout &layout) noexcept {
   place(layout.marks_offset, gate_chunk * sizeof(std::uint32_t));
   place(layout.segment_offsets_offset, layout.lane_elements * sizeof(std::size_t));
   place(layout.segment_masks_offset, layout.lane_elements * sizeof(std::uint16_t));
+  place(layout.every_class_offset, layout.lane_elements * sizeof(float));
   place(layout.mask_raw_offset, static_cast<std::size_t>(layout.mask_pixels) * layout.mask_channels * sizeof(float));
   place(layout.mask_values_offset, static_cast<std::size_t>(layout.mask_channels) * sizeof(float));
   place(layout.mask_dots_offset, layout.mask_pixels * sizeof(std::int32_t));

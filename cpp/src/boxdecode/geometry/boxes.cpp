@@ -1,9 +1,7 @@
 #include "boxdecode/geometry/boxes.h"
 
-#include <algorithm>
 #include <bit>
 
-#include "boxdecode/numeric/four_sums.h"
 #include "boxdecode/numeric/score_map.h"
 #include "numeric/exp32.h"
 
@@ -53,48 +51,16 @@ Corners ltrb_cells(const Frame &frame, const HeadPlan &head, const Site &site) {
 Corners ltrb_bins(const Frame &frame, const HeadPlan &head, const Site &site) {
   auto *values = frame.part<float>(frame.plan.context.values_offset);
   lane_values(frame, head.boxes, site.cell, site.anchor, values);
-  const std::uint32_t bins = head.boxes.count / 4;
   float sides[4];
-  for (std::uint32_t side = 0; side < 4; ++side) {
-    const float *x = values + side * bins;
-    float largest = x[0];
-    for (std::uint32_t k = 1; k < bins; ++k) {
-      // A NaN that is not the largest still reaches its own exponential, and the box is dropped for it.
-      largest = x[k] > largest ? x[k] : largest;
-    }
-    FourSums weighted;
-    FourSums plain;
-    for (std::uint32_t k = 0; k < bins; ++k) {
-      const float e = exp32(x[k] - largest);
-      weighted.add(k, static_cast<float>(k) * e);
-      plain.add(k, e);
-    }
-    sides[side] = weighted.total() / plain.total();
-  }
+  frame.kernels.bin_distances_32(values, head.boxes.count / 4, sides);
   return around_center(head, site, sides);
 }
 
 Corners ltrb_bins_from_table(const Frame &frame, const HeadPlan &head, const Site &site) {
   const std::uint8_t flip = frame.port(head.boxes).type.dtype == DType::Int8 ? 0x80U : 0U;
   const auto *raw = static_cast<const std::uint8_t *>(raw_lane(frame, head.boxes, site.cell, site.anchor));
-  const ExpTable &exponentials = *head.box_exponentials;
-  const std::uint32_t bins = head.boxes.count / 4;
   float sides[4];
-  for (std::uint32_t side = 0; side < 4; ++side) {
-    const std::uint8_t *x = raw + side * bins;
-    std::uint32_t largest = 0;
-    for (std::uint32_t k = 0; k < bins; ++k) {
-      largest = std::max<std::uint32_t>(largest, x[k] ^ flip);
-    }
-    FourSums weighted;
-    FourSums plain;
-    for (std::uint32_t k = 0; k < bins; ++k) {
-      const float e = exponentials[largest - static_cast<std::uint32_t>(x[k] ^ flip)];
-      weighted.add(k, static_cast<float>(k) * e);
-      plain.add(k, e);
-    }
-    sides[side] = weighted.total() / plain.total();
-  }
+  frame.kernels.bin_distances_8(raw, head.boxes.count / 4, flip, head.box_exponentials->data(), sides);
   return around_center(head, site, sides);
 }
 

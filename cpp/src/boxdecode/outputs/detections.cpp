@@ -18,7 +18,7 @@ Element *row(const Frame &frame, std::size_t port, std::size_t slot) {
 
 std::int32_t clipped_and_rounded(float value, float high) {
   const float clipped = value < 0.0F ? 0.0F : value > high ? high : value;
-  return static_cast<std::int32_t>(round_half_away(clipped));
+  return round_half_away(clipped);
 }
 
 // NaN has many patterns and CPUs disagree about the one that they make.

@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "boxdecode/numeric/four_sums.h"
 #include "boxdecode/outputs/outputs.h"
@@ -81,21 +84,16 @@ MaskCoefficients integer_coefficients(const Frame &frame, const HeadPlan &head, 
   return coefficients;
 }
 
-// The byte whose threshold is the last that the sum reaches.
-std::uint8_t byte_of_sum(const MaskTable &table, std::int32_t sum) {
-  std::uint32_t value = 0;
-  for (std::uint32_t step = 128; step > 0; step /= 2) {
-    value += sum >= table.floor[value + step] ? step : 0U;
-  }
-  return static_cast<std::uint8_t>(value);
-}
-
 void integer_row(const Frame &frame, const MaskTable &table, const MaskCoefficients &coefficients, const PixelRun &run,
                  std::uint32_t pixels, std::uint8_t *bytes) {
-  auto *dots = frame.part<std::int32_t>(frame.plan.context.mask_dots_offset);
-  frame.kernels.mask_dots_8(coefficients, run.data, pixels, run.step, dots);
-  for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
-    bytes[pixel] = byte_of_sum(table, dots[pixel]);
+  auto *sums = frame.part<std::int32_t>(frame.plan.context.mask_dots_offset);
+  frame.kernels.mask_dots_8(coefficients, run.data, pixels, run.step, sums);
+  if (frame.plan.params.mask_encoding == MaskEncoding::Binary) {
+    for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
+      bytes[pixel] = sums[pixel] >= table.binary_from ? 255 : 0;
+    }
+  } else {
+    frame.kernels.mask_bytes(sums, pixels, table.steps, bytes);
   }
 }
 
@@ -129,25 +127,61 @@ std::uint8_t mask_byte(float logit, MaskEncoding encoding) noexcept {
   return static_cast<std::uint8_t>(value);
 }
 
-MaskTable make_mask_table(float scale, MaskEncoding encoding, std::uint32_t channels) {
-  MaskTable table;
-  table.integer = true;
-  table.scale = scale;
+std::unique_ptr<MaskTable> make_mask_table(float scale, MaskEncoding encoding, std::uint32_t channels) {
+  auto table = std::make_unique<MaskTable>();
+  table->integer = true;
+  table->scale = scale;
   const std::int32_t bound = static_cast<std::int32_t>(channels) * 255 * 255;
-  table.floor[0] = -bound;
-  for (std::int32_t byte = 1; byte < 256; ++byte) {
+  const auto byte_of = [&](std::int32_t sum) { return mask_byte(static_cast<float>(sum) * scale, encoding); };
+  // The first sum from which the byte is at least `byte`; bound + 1 when there is none. Bytes never fall with the sum.
+  const auto first_sum = [&](std::int32_t byte) {
     std::int32_t low = -bound;
     std::int32_t high = bound + 1;
     while (low < high) {
       const std::int32_t middle = low + (high - low) / 2;
-      if (mask_byte(static_cast<float>(middle) * scale, encoding) >= byte) {
+      if (byte_of(middle) >= byte) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    table.floor[static_cast<std::size_t>(byte)] = low;
+    return low;
+  };
+  std::array<std::int32_t, 257> floors{};
+  floors[0] = -bound;
+  floors[256] = bound + 1;
+  for (std::int32_t byte = 1; byte < 256; ++byte) {
+    floors[static_cast<std::size_t>(byte)] = first_sum(byte);
   }
+  table->binary_from = floors[128];
+  // Buckets no wider than the least distance of two steps hold at most one step; a step of several bytes starts a bucket of
+  // one sum. The first bucket lies below every step and the last one behind all.
+  std::int32_t narrowest = bound;
+  for (std::size_t byte = 1; byte < 255; ++byte) {
+    if (floors[byte + 1] <= bound) {
+      narrowest = std::min(narrowest, floors[byte + 1] - floors[byte]);
+    }
+  }
+  std::uint32_t shift = 0;
+  while ((std::int32_t{2} << shift) <= narrowest && shift < 20) {
+    ++shift;
+  }
+  const std::int32_t width = std::int32_t{1} << shift;
+  const std::int32_t low = floors[1] - width;
+  std::int32_t last_step = low;
+  for (std::size_t byte = 1; byte < 256; ++byte) {
+    last_step = floors[byte] <= bound ? std::max(last_step, floors[byte]) : last_step;
+  }
+  std::size_t byte = 0;
+  for (std::int32_t start = low; start <= last_step + width; start += width) {
+    while (byte < 255 && floors[byte + 1] <= start) {
+      ++byte;
+    }
+    const std::int32_t next = byte < 255 ? floors[byte + 1] : bound + 1;
+    const std::int32_t distance = std::min(next - start, width);
+    table->entries.push_back(static_cast<std::uint32_t>(byte) | static_cast<std::uint32_t>(distance) << 8U);
+  }
+  table->steps = {table->entries.data(), static_cast<std::uint32_t>(table->entries.size()), shift, low};
   return table;
 }
 

@@ -68,11 +68,13 @@ struct Corners {
   float y2 = 0.0F;
 };
 
-/// Prepared for one head's mask coefficients: the smallest integer sum for each byte value, or the float path.
+/// How mask logits of one pair of ports become bytes: from exact integer sums by a step function, or from FP32 dot products.
 struct MaskTable {
   bool integer = false;
-  float scale = 1.0F;                       ///< product of both scales
-  std::array<std::int32_t, 256> floor = {}; ///< byte v ≥ k ⇔ sum ≥ floor[k], k = 1..255
+  float scale = 1.0F;                       ///< product of both dequantization scales
+  std::int32_t binary_from = 0;             ///< Binary: 255 from this sum on
+  std::vector<std::uint32_t> entries = {};  ///< of steps
+  simaai::kernels::detail::MaskSteps steps = {};
 };
 
 struct HeadPlan {
@@ -123,6 +125,7 @@ struct ContextLayout {
   std::size_t marks_offset = 0;
   std::size_t segment_offsets_offset = 0;
   std::size_t segment_masks_offset = 0;
+  std::size_t every_class_offset = 0;
   std::size_t mask_raw_offset = 0;
   std::size_t mask_values_offset = 0;
   std::size_t mask_dots_offset = 0;

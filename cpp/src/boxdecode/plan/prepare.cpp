@@ -161,8 +161,8 @@ const MaskTable *mask_table(PlanState &plan, const HeadPlan &head) {
       return table.get();
     }
   }
-  plan.mask_tables.push_back(std::make_unique<MaskTable>(
-      integer ? make_mask_table(scale, plan.params.mask_encoding, plan.prototype.count) : MaskTable{}));
+  plan.mask_tables.push_back(integer ? make_mask_table(scale, plan.params.mask_encoding, plan.prototype.count)
+                                     : std::make_unique<MaskTable>());
   return plan.mask_tables.back().get();
 }
 

@@ -1,10 +1,10 @@
 #include "boxdecode/scan/scan.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "boxdecode/numeric/four_sums.h"
 #include "boxdecode/scan/gates.h"
-#include "numeric/exp32.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
@@ -84,12 +84,15 @@ float softmax_of_values(const Frame &frame, const Lane &logits, const void *raw,
                         bool &all_finite) {
   auto *values = frame.part<float>(frame.plan.context.values_offset);
   to_values(frame.port(logits).type, raw, logits.count, values);
-  FourSums sum;
   for (std::uint32_t k = 0; k < logits.count; ++k) {
     all_finite = all_finite && std::isfinite(values[k]);
-    sum.add(k, simaai::kernels::detail::exp32(values[k] - largest));
   }
-  return simaai::kernels::detail::exp32(values[index] - largest) / sum.total();
+  frame.kernels.exponentials(values, logits.count, largest, values);
+  FourSums sum;
+  for (std::uint32_t k = 0; k < logits.count; ++k) {
+    sum.add(k, values[k]);
+  }
+  return values[index] / sum.total();
 }
 
 float softmax_from_table(const HeadPlan &head, const ElementType &type, const void *raw, std::int32_t largest,
@@ -159,11 +162,20 @@ bool is_peak(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::
 
 void scan_every_class(const Frame &frame, const HeadPlan &head, Collector &collector) {
   const bool peaks_only = frame.plan.params.peak_window == 3;
+  const ElementType &type = frame.port(head.classes).type;
+  const std::size_t element = frame.port(head.classes).reader.element_size;
   gate_sites(frame, head, head.classes, head.scores, [&](std::uint32_t cell, std::uint32_t anchor) {
+    const auto *raw = static_cast<const std::byte *>(raw_lane(frame, head.classes, cell, anchor));
+    // What a candidate costs may use the scratch in which the lane stands.
+    auto *kept = frame.part<std::byte>(frame.plan.context.every_class_offset);
+    std::memcpy(kept, raw, head.classes.count * element);
     for (std::uint32_t index = 0; index < head.classes.count; ++index) {
+      const std::int32_t key = key_of(type, kept + index * element);
+      if (!head.scores.passes(key)) {
+        continue;
+      }
       const std::uint32_t channel = head.classes.first(anchor) + index * head.classes.step;
-      const std::int32_t key = key_at(frame, head.classes, cell, channel);
-      if (head.scores.passes(key) && (!peaks_only || is_peak(frame, head, cell, channel, key))) {
+      if (!peaks_only || is_peak(frame, head, cell, channel, key)) {
         collector.add(frame, head, cell, anchor, head.class_offset + index, head.scores.score(key));
       }
     }

@@ -24,8 +24,7 @@ public:
   [[nodiscard]] bool admit(const Corners &box, std::uint32_t chain) noexcept {
     using simaai::kernels::detail::round_half_away;
     const simaai::kernels::detail::RoundedBox rounded{
-        static_cast<std::int32_t>(round_half_away(box.x1)), static_cast<std::int32_t>(round_half_away(box.y1)),
-        static_cast<std::int32_t>(round_half_away(box.x2)), static_cast<std::int32_t>(round_half_away(box.y2)),
+        round_half_away(box.x1), round_half_away(box.y1), round_half_away(box.x2), round_half_away(box.y2),
         static_cast<std::uint32_t>(round_half_away((box.x2 - box.x1) * (box.y2 - box.y1)))};
     if (kernels_.suppressed(blocks_, chains_[chain], rounded, limit_)) {
       return false;

@@ -1,0 +1,114 @@
+#include <arm_neon.h>
+
+#include "kernels/kernels.h"
+
+namespace simaai::kernels::detail {
+namespace {
+
+constexpr std::uint32_t most_bins = 64;
+
+// exp32 in two binary64 lanes, step by step the scalar form (numeric/exp32.cpp). max and min pass NaN on.
+float64x2_t exp_f64x2(float64x2_t x_f64x2) {
+  x_f64x2 = vminq_f64(vmaxq_f64(x_f64x2, vdupq_n_f64(-110.0)), vdupq_n_f64(90.0));
+  const float64x2_t shift_f64x2 = vdupq_n_f64(0x1.8p+52);
+  const float64x2_t shifted_f64x2 = vaddq_f64(vmulq_f64(x_f64x2, vdupq_n_f64(0x1.71547652b82fep+0)), shift_f64x2);
+  const float64x2_t n_f64x2 = vsubq_f64(shifted_f64x2, shift_f64x2);
+  float64x2_t r_f64x2 = vsubq_f64(x_f64x2, vmulq_f64(n_f64x2, vdupq_n_f64(0x1.62e42fee00000p-1)));
+  r_f64x2 = vsubq_f64(r_f64x2, vmulq_f64(n_f64x2, vdupq_n_f64(0x1.a39ef35793c76p-33)));
+  const double coefficients[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                                 1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
+                                 1.0 / 24.0,        1.0 / 6.0,        0.5};
+  float64x2_t sum_f64x2 = vdupq_n_f64(1.0 / 6227020800.0);
+  for (const double coefficient : coefficients) {
+    sum_f64x2 = vaddq_f64(vmulq_f64(sum_f64x2, r_f64x2), vdupq_n_f64(coefficient));
+  }
+  sum_f64x2 = vmulq_f64(vmulq_f64(sum_f64x2, r_f64x2), r_f64x2);
+  const float64x2_t power_f64x2 = vaddq_f64(vdupq_n_f64(1.0), vaddq_f64(r_f64x2, sum_f64x2));
+  const int64x2_t exponent_s64x2 = vaddq_s64(vreinterpretq_s64_f64(shifted_f64x2), vdupq_n_s64(1023));
+  return vmulq_f64(power_f64x2, vreinterpretq_f64_s64(vshlq_n_s64(exponent_s64x2, 52)));
+}
+
+float32x4_t exp_f32x4(float32x4_t x_f32x4) {
+  const float32x2_t low_f32x2 = vcvt_f32_f64(exp_f64x2(vcvt_f64_f32(vget_low_f32(x_f32x4))));
+  return vcvt_high_f32_f64(low_f32x2, exp_f64x2(vcvt_high_f64_f32(x_f32x4)));
+}
+
+float total(float32x4_t sum_f32x4) {
+  return (vgetq_lane_f32(sum_f32x4, 0) + vgetq_lane_f32(sum_f32x4, 1)) +
+         (vgetq_lane_f32(sum_f32x4, 2) + vgetq_lane_f32(sum_f32x4, 3));
+}
+
+// A side whose exponentials stand in `terms`, padded with +0 to a multiple of four: four partial sums are four lanes.
+float distance(const float *terms, std::uint32_t bins) {
+  float32x4_t weighted_f32x4 = vdupq_n_f32(0.0F);
+  float32x4_t plain_f32x4 = vdupq_n_f32(0.0F);
+  const float first[4] = {0.0F, 1.0F, 2.0F, 3.0F};
+  float32x4_t k_f32x4 = vld1q_f32(first);
+  for (std::uint32_t k = 0; k < bins; k += 4) {
+    const float32x4_t e_f32x4 = vld1q_f32(terms + k);
+    weighted_f32x4 = vaddq_f32(weighted_f32x4, vmulq_f32(k_f32x4, e_f32x4));
+    plain_f32x4 = vaddq_f32(plain_f32x4, e_f32x4);
+    k_f32x4 = vaddq_f32(k_f32x4, vdupq_n_f32(4.0F));
+  }
+  return total(weighted_f32x4) / total(plain_f32x4);
+}
+
+void pad_with_zero(float *terms, std::uint32_t bins) {
+  for (std::uint32_t k = bins; k % 4 != 0; ++k) {
+    terms[k] = 0.0F;
+  }
+}
+
+}  // namespace
+
+void mask_bytes_neon(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes) {
+  // Without a gather the lookups are scalar anyway.
+  mask_bytes_scalar(sums, pixels, steps, bytes);
+}
+
+void exponentials_neon(const float *x, std::size_t length, float largest, float *terms) {
+  const float32x4_t largest_f32x4 = vdupq_n_f32(largest);
+  std::size_t k = 0;
+  for (; k + 4 <= length; k += 4) {
+    vst1q_f32(terms + k, exp_f32x4(vsubq_f32(vld1q_f32(x + k), largest_f32x4)));
+  }
+  exponentials_scalar(x + k, length - k, largest, terms + k);
+}
+
+void bin_distances_8_neon(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides) {
+  float terms[most_bins];
+  for (std::uint32_t side = 0; side < 4; ++side) {
+    const std::uint8_t *x = raw + side * bins;
+    std::uint32_t largest = 0;
+    std::uint32_t k = 0;
+    for (; k + 16 <= bins; k += 16) {
+      const std::uint32_t found = vmaxvq_u8(veorq_u8(vld1q_u8(x + k), vdupq_n_u8(flip)));
+      largest = found > largest ? found : largest;
+    }
+    for (; k < bins; ++k) {
+      const std::uint32_t value = x[k] ^ flip;
+      largest = value > largest ? value : largest;
+    }
+    for (k = 0; k < bins; ++k) {
+      terms[k] = table[largest - static_cast<std::uint32_t>(x[k] ^ flip)];
+    }
+    pad_with_zero(terms, bins);
+    sides[side] = distance(terms, bins);
+  }
+}
+
+void bin_distances_32_neon(const float *x, std::uint32_t bins, float *sides) {
+  float terms[most_bins];
+  for (std::uint32_t side = 0; side < 4; ++side) {
+    const float *values = x + side * bins;
+    float largest = values[0];
+    for (std::uint32_t k = 1; k < bins; ++k) {
+      largest = values[k] > largest ? values[k] : largest;
+    }
+    exponentials_neon(values, bins, largest, terms);
+    pad_with_zero(terms, bins);
+    sides[side] = distance(terms, bins);
+  }
+}
+
+}  // namespace simaai::kernels::detail

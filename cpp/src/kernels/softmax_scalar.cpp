@@ -1,0 +1,72 @@
+#include "kernels/kernels.h"
+#include "numeric/exp32.h"
+
+namespace simaai::kernels::detail {
+namespace {
+
+// Term k belongs to partial sum k mod 4.
+struct FourSums {
+  float sum_f32x4[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+  void add(std::uint32_t k, float term) { sum_f32x4[k % 4] += term; }
+  float total() const { return (sum_f32x4[0] + sum_f32x4[1]) + (sum_f32x4[2] + sum_f32x4[3]); }
+};
+
+}  // namespace
+
+void mask_bytes_scalar(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes) {
+  const std::int32_t last = static_cast<std::int32_t>(steps.buckets << steps.shift) - 1;
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+    std::int32_t above = sums[pixel] - steps.low;
+    above = above < 0 ? 0 : above > last ? last : above;
+    const std::uint32_t bucket = static_cast<std::uint32_t>(above) >> steps.shift;
+    const std::uint32_t inside = static_cast<std::uint32_t>(above) - (bucket << steps.shift);
+    const std::uint32_t entry = steps.entries[bucket];
+    bytes[pixel] = static_cast<std::uint8_t>((entry & 0xFFU) + (inside >= entry >> 8U ? 1U : 0U));
+  }
+}
+
+void exponentials_scalar(const float *x, std::size_t length, float largest, float *terms) {
+  for (std::size_t k = 0; k < length; ++k) {
+    terms[k] = exp32(x[k] - largest);
+  }
+}
+
+void bin_distances_8_scalar(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides) {
+  for (std::uint32_t side = 0; side < 4; ++side) {
+    const std::uint8_t *x = raw + side * bins;
+    std::uint32_t largest = 0;
+    for (std::uint32_t k = 0; k < bins; ++k) {
+      const std::uint32_t value = x[k] ^ flip;
+      largest = value > largest ? value : largest;
+    }
+    FourSums weighted;
+    FourSums plain;
+    for (std::uint32_t k = 0; k < bins; ++k) {
+      const float e = table[largest - static_cast<std::uint32_t>(x[k] ^ flip)];
+      weighted.add(k, static_cast<float>(k) * e);
+      plain.add(k, e);
+    }
+    sides[side] = weighted.total() / plain.total();
+  }
+}
+
+void bin_distances_32_scalar(const float *x, std::uint32_t bins, float *sides) {
+  for (std::uint32_t side = 0; side < 4; ++side) {
+    const float *values = x + side * bins;
+    float largest = values[0];
+    for (std::uint32_t k = 1; k < bins; ++k) {
+      // A NaN that is not the largest still reaches its own exponential, and with it both sums.
+      largest = values[k] > largest ? values[k] : largest;
+    }
+    FourSums weighted;
+    FourSums plain;
+    for (std::uint32_t k = 0; k < bins; ++k) {
+      const float e = exp32(values[k] - largest);
+      weighted.add(k, static_cast<float>(k) * e);
+      plain.add(k, e);
+    }
+    sides[side] = weighted.total() / plain.total();
+  }
+}
+
+}  // namespace simaai::kernels::detail
