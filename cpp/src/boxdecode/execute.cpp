@@ -38,6 +38,34 @@ const HeadPlan &head_of(const PlanState &plan, std::uint32_t location) {
   return plan.heads[index];
 }
 
+// A candidate whose box has been decoded.
+struct Decoded {
+  const Candidate *candidate;
+  const HeadPlan *head;
+  Site site;
+  Corners corners;
+};
+
+// Boxes are decoded a few ahead of the decisions about them: decoding one does not wait for another, and a decision that the
+// CPU guessed wrong does not throw away the decoding of those behind it.
+constexpr std::size_t decoded_ahead = 16;
+
+std::size_t decode_next(const Frame &frame, Ordering &ordering, Decoded *decoded) {
+  std::size_t count = 0;
+  for (; count < decoded_ahead; ++count) {
+    const Candidate *candidate = ordering.next();
+    if (candidate == nullptr) {
+      break;
+    }
+    const HeadPlan &head = head_of(frame.plan, candidate->location);
+    const std::uint32_t place = candidate->location - head.first_location;
+    const bool one = head.anchors == 1;
+    const Site site = site_of(head, one ? place : place / head.anchors, one ? 0 : place % head.anchors);
+    decoded[count] = {candidate, &head, site, head.decode_box(frame, head, site)};
+  }
+  return count;
+}
+
 void decode_frame(const Frame &frame) {
   const PlanState &plan = frame.plan;
   Collector collector{frame.part<Candidate>(plan.context.candidates_offset), plan.context.candidates};
@@ -48,27 +76,24 @@ void decode_frame(const Frame &frame) {
   AcceptedBoxes accepted(frame);
   const auto capacity = static_cast<std::size_t>(plan.params.max_detections);
   std::size_t count = 0;
-  while (count < capacity) {
-    const Candidate *candidate = ordering.next();
-    if (candidate == nullptr) {
-      break;
+  Decoded decoded[decoded_ahead];
+  for (std::size_t ready = 1; count < capacity && ready > 0;) {
+    ready = decode_next(frame, ordering, decoded);
+    for (std::size_t i = 0; i < ready && count < capacity; ++i) {
+      const auto &[candidate, head, site, corners] = decoded[i];
+      if (!is_valid(corners)) {
+        continue;
+      }
+      const std::uint32_t chain = plan.params.class_agnostic ? 0 : candidate->class_id;
+      if (plan.suppresses && !accepted.admit(corners, chain)) {
+        continue;
+      }
+      write_detection(frame, corners, candidate->score, candidate->class_id, count);
+      if (plan.write_extra != nullptr) {
+        plan.write_extra(frame, *head, site, corners, count);
+      }
+      ++count;
     }
-    const HeadPlan &head = head_of(plan, candidate->location);
-    const std::uint32_t place = candidate->location - head.first_location;
-    const Site site = site_of(head, place / head.anchors, place % head.anchors);
-    const Corners corners = head.decode_box(frame, head, site);
-    if (!is_valid(corners)) {
-      continue;
-    }
-    const std::uint32_t chain = plan.params.class_agnostic ? 0 : candidate->class_id;
-    if (plan.suppresses && !accepted.admit(corners, chain)) {
-      continue;
-    }
-    write_detection(frame, corners, candidate->score, candidate->class_id, count);
-    if (plan.write_extra != nullptr) {
-      plan.write_extra(frame, head, site, corners, count);
-    }
-    ++count;
   }
   finish_outputs(frame, count);
 }

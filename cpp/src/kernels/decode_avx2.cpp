@@ -180,19 +180,11 @@ std::size_t emit_lanes(Vector compared, std::size_t index, std::uint32_t *hits, 
   return count;
 }
 
-// Eight vectors of comparisons to one, which has two bytes of each in either half; other than zero when one of them was.
-Vector join_compared(const Vector *compared) {
-  const Vector four0 = _mm256_packs_epi16(_mm256_packs_epi16(compared[0], compared[1]), _mm256_packs_epi16(compared[2], compared[3]));
-  const Vector four1 = _mm256_packs_epi16(_mm256_packs_epi16(compared[4], compared[5]), _mm256_packs_epi16(compared[6], compared[7]));
-  return _mm256_packs_epi16(four0, four1);
-}
+// Bytes of two comparisons to one vector, still other than zero where one of them was.
+Vector join(Vector compared0, Vector compared1) { return _mm256_packs_epi16(compared0, compared1); }
 
-// Bit i is set when a lane of best[i] passes.
-template <typename Lane, Order order>
-std::uint32_t passing_of_eight(const Bound<Lane, order> &bound, const Vector *best) {
-  const Vector compared[8] = {bound.compare(best[0]), bound.compare(best[1]), bound.compare(best[2]), bound.compare(best[3]),
-                              bound.compare(best[4]), bound.compare(best[5]), bound.compare(best[6]), bound.compare(best[7])};
-  const Vector joined = join_compared(compared);
+// Bit i is set when a byte of comparison i is other than zero; `joined` holds eight of them.
+std::uint32_t any_of_eight(Vector joined) {
   const __m128i words = _mm_or_si128(_mm256_castsi256_si128(joined), _mm256_extracti128_si256(joined, 1));
   const __m128i bytes = _mm_packs_epi16(words, words);
   return ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()))) & 0xFFU;
@@ -233,7 +225,7 @@ Vector load_short_row(const std::uint8_t *row, std::size_t row_bytes) {
 // The best lanes of a row of at least a vector; its last vector overlaps the one before it. `vectors` is their number where
 // the compiler knows it, else zero.
 template <typename Lane, Order order, std::size_t vectors>
-Vector best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row, std::size_t row_bytes) {
+[[gnu::always_inline]] inline Vector best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row, std::size_t row_bytes) {
   Vector best = bound.bring(row + row_bytes - vector_bytes);
   if (vectors != 0) {
     for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
@@ -253,29 +245,83 @@ Vector best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row, std
   return bound.better(best, other);
 }
 
+// Comparisons of `rows` rows, joined.
+template <typename Lane, Order order, std::size_t vectors, std::size_t rows>
+[[gnu::always_inline]] inline Vector compare_rows(const Bound<Lane, order> &bound, const std::uint8_t *row,
+                                                  std::size_t row_step, std::size_t row_bytes) {
+  if constexpr (rows == 1) {
+    (void)row_step;
+    return bound.compare(best_of_row<Lane, order, vectors>(bound, row, row_bytes));
+  } else {
+    const Vector low = compare_rows<Lane, order, vectors, rows / 2>(bound, row, row_step, row_bytes);
+    return join(low, compare_rows<Lane, order, vectors, rows / 2>(bound, row + rows / 2 * row_step, row_step, row_bytes));
+  }
+}
+
+// Rows of at least a vector, `step` bytes apart.
+template <typename Lane, Order order, std::size_t vectors>
+struct LongRows {
+  Bound<Lane, order> bound;
+  const std::uint8_t *base;
+  std::size_t step;
+  std::size_t bytes;  // of a row
+
+  [[gnu::always_inline]] Vector compare_eight(std::size_t row) const {
+    return compare_rows<Lane, order, vectors, 8>(bound, base + row * step, step, bytes);
+  }
+};
+
+// first..end is a multiple of eight rows. Four places of a long stretch are read in turn: memory answers four streams faster
+// than one. Each of them writes to a part of the list of its own; the parts are closed up at the end.
+template <typename Rows>
+[[gnu::always_inline]] inline std::size_t gate_eights(const Rows &rows, std::size_t first, std::size_t end,
+                                                      std::uint32_t *hits, std::size_t count) {
+  constexpr std::size_t streams = 4;
+  constexpr std::size_t shortest = 128;
+  std::size_t index = first;
+  const std::size_t stream_rows = (end - first) / (8 * streams) * 8;
+  if (stream_rows >= shortest) {
+    // No more indexes than rows are behind a part, so that it is within the list.
+    std::uint32_t *parts = hits + count;
+    std::size_t counts[streams] = {};
+    for (; index < first + stream_rows; index += 8) {
+      for (std::size_t stream = 0; stream < streams; ++stream) {
+        const std::size_t row = index + stream * stream_rows;
+        const std::uint32_t byte = any_of_eight(rows.compare_eight(row));
+        counts[stream] = emit_byte(byte, row, parts + stream * stream_rows, counts[stream]);
+      }
+    }
+    for (std::size_t stream = 0; stream < streams; ++stream) {
+      __builtin_memmove(hits + count, parts + stream * stream_rows, counts[stream] * sizeof(std::uint32_t));
+      count += counts[stream];
+    }
+    index = first + streams * stream_rows;
+  }
+  for (; index < end; index += 8) {
+    count = emit_byte(any_of_eight(rows.compare_eight(index)), index, hits, count);
+  }
+  return count;
+}
+
 // Each row of first..end for itself; no branch depends on the data.
 template <typename Lane, Order order, std::size_t vectors>
-std::size_t gate_long_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first, std::size_t end,
-                           std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits, std::size_t count) {
-  const std::uint8_t *row = base + first * row_step;
+[[gnu::noinline]] std::size_t gate_long_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first,
+                                             std::size_t end, std::size_t row_step, std::size_t row_bytes,
+                                             std::uint32_t *hits, std::size_t count) {
   std::size_t index = first;
-  for (; index + 8 <= end; index += 8) {
-    Vector best[8];
-    for (Vector &one : best) {
-      one = best_of_row<Lane, order, vectors>(bound, row, row_bytes);
-      row += row_step;
-    }
-    count = emit_byte(passing_of_eight(bound, best), index, hits, count);
+  if (end >= first + 8) {
+    index = end - (end - first) % 8;
+    count = gate_eights(LongRows<Lane, order, vectors>{bound, base, row_step, row_bytes}, first, index, hits, count);
   }
-  for (; index < end; ++index, row += row_step) {
+  for (; index < end; ++index) {
     hits[count] = static_cast<std::uint32_t>(index);
-    count += bound.passing(best_of_row<Lane, order, vectors>(bound, row, row_bytes)) != 0 ? 1 : 0;
+    count += bound.passing(best_of_row<Lane, order, vectors>(bound, base + index * row_step, row_bytes)) != 0 ? 1 : 0;
   }
   return count;
 }
 
 template <typename Lane, Order order>
-std::size_t gate_each_row(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first, std::size_t end,
+[[gnu::noinline]] std::size_t gate_each_row(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first, std::size_t end,
                           std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits, std::size_t count) {
   if (row_bytes >= vector_bytes) {
     switch ((row_bytes + vector_bytes - 1) / vector_bytes) {
@@ -304,29 +350,41 @@ std::size_t gate_each_row(const Bound<Lane, order> bound, const std::uint8_t *ba
   return count;
 }
 
-// Rows of 80 bytes, one behind the other: two of them are five vectors, of which they share the third.
+// Two rows of 80 bytes, one behind the other, are five vectors, of which they share the third.
 template <typename Lane, Order order>
-std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows,
-                                  std::uint32_t *hits) {
-  constexpr std::size_t row_bytes = 80;
-  // The second row of memory that is aligned to half vectors only is aligned to whole ones.
-  const bool aligned = reinterpret_cast<std::uintptr_t>(base) % vector_bytes == 0;
-  std::size_t index = aligned || rows == 0 ? 0 : 1;
-  std::size_t count = gate_each_row(bound, base, 0, index, row_bytes, row_bytes, hits, 0);
-  const std::uint8_t *row = base + index * row_bytes;
-  for (; index + 8 <= rows; index += 8) {
-    Vector best[8];
-    for (std::size_t pair = 0; pair < 8; pair += 2, row += 2 * row_bytes) {
-      const Vector vector1 = bound.bring(row + vector_bytes);
-      const Vector vector2 = bound.bring(row + 2 * vector_bytes);
-      const Vector vector3 = bound.bring(row + 3 * vector_bytes);
-      best[pair] = bound.better(bound.better(vector1, bound.bring(row)), _mm256_blend_epi32(vector2, vector1, 0xF0));
-      best[pair + 1] =
-          bound.better(bound.better(vector3, bound.bring(row + 4 * vector_bytes)), _mm256_blend_epi32(vector2, vector3, 0x0F));
-    }
-    count = emit_byte(passing_of_eight(bound, best), index, hits, count);
+[[gnu::always_inline]] inline Vector compare_two_rows_of_80_bytes(const Bound<Lane, order> &bound, const std::uint8_t *row) {
+  Vector vector1 = bound.bring(row + vector_bytes);
+  Vector vector2 = bound.bring(row + 2 * vector_bytes);
+  Vector vector3 = bound.bring(row + 3 * vector_bytes);
+  // Each is used twice: keeps the compiler from loading it twice.
+  __asm__("" : "+x"(vector1), "+x"(vector2), "+x"(vector3));
+  const Vector best0 = bound.better(vector1, bound.bring(row));
+  const Vector best1 = bound.better(vector3, bound.bring(row + 4 * vector_bytes));
+  return join(bound.compare(bound.better(best0, _mm256_blend_epi32(vector2, vector1, 0xF0))),
+              bound.compare(bound.better(best1, _mm256_blend_epi32(vector2, vector3, 0x0F))));
+}
+
+template <typename Lane, Order order>
+struct RowsOf80Bytes {
+  Bound<Lane, order> bound;
+  const std::uint8_t *base;
+
+  [[gnu::always_inline]] Vector compare_eight(std::size_t index) const {
+    const std::uint8_t *row = base + index * 80;
+    const Vector four0 = join(compare_two_rows_of_80_bytes(bound, row), compare_two_rows_of_80_bytes(bound, row + 160));
+    return join(four0, join(compare_two_rows_of_80_bytes(bound, row + 320), compare_two_rows_of_80_bytes(bound, row + 480)));
   }
-  return gate_each_row(bound, base, index, rows, row_bytes, row_bytes, hits, count);
+};
+
+template <typename Lane, Order order>
+[[gnu::noinline]] std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base,
+                                                    std::size_t rows, std::uint32_t *hits) {
+  // Where the first row is aligned to half vectors only, the second one is aligned to whole ones.
+  const std::size_t first = reinterpret_cast<std::uintptr_t>(base) % vector_bytes == 0 || rows == 0 ? 0 : 1;
+  const std::size_t end = rows - (rows - first) % 8;
+  std::size_t count = gate_each_row(bound, base, 0, first, 80, 80, hits, 0);
+  count = gate_eights(RowsOf80Bytes<Lane, order>{bound, base}, first, end, hits, count);
+  return gate_each_row(bound, base, end, rows, 80, 80, hits, count);
 }
 
 // Rows one behind the other are one run of bytes. Blocks of it are reduced to one flag each, without a branch on the data;
@@ -475,11 +533,12 @@ struct Run {
 template <typename Lane, Order order>
 std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
                                std::uint32_t *hits) {
-  // Reduced vector by vector, longer rows are as fast as a run.
-  constexpr std::size_t run_row_bytes = 128;
+  constexpr std::size_t run_row_bytes = 256;
   const Bound<Lane, order> bound(gate);
   const std::size_t row_bytes = length * sizeof(typename Lane::Bits);
-  if (order == Order::Flipped || row_step != row_bytes || row_bytes >= run_row_bytes) {
+  // Rows of whole vectors lose nothing when each is reduced for itself.
+  const bool whole_vectors = row_bytes >= 3 * vector_bytes && row_bytes % vector_bytes == 0;
+  if (order == Order::Flipped || row_step != row_bytes || row_bytes >= run_row_bytes || whole_vectors) {
     return gate_each_row(bound, base, 0, rows, row_step, row_bytes, hits, 0);
   }
   if (row_bytes == 80) {
@@ -613,27 +672,44 @@ __m128i mask_bytes(std::uint16_t mask) {
 
 // Sixteen cells, two to a vector, segment by segment in eight registers. Bit i: cell + i passes.
 template <Order order>
-std::uint32_t passing_stripes_8(const Bound<Lane8, order> &bound, const std::uint8_t *base, std::size_t cell,
-                                const std::size_t *offsets, const std::uint16_t *masks, std::size_t segments) {
-  const Vector nothing = bound.nothing();
-  Vector best[8] = {nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing};
+[[gnu::always_inline]] inline std::uint32_t passing_stripes_8(const Bound<Lane8, order> &bound, const std::uint8_t *base,
+                                                              std::size_t cell, const std::size_t *offsets,
+                                                              const std::uint16_t *masks, std::size_t segments) {
+  Vector best0 = bound.nothing();
+  Vector best1 = best0;
+  Vector best2 = best0;
+  Vector best3 = best0;
+  Vector best4 = best0;
+  Vector best5 = best0;
+  Vector best6 = best0;
+  Vector best7 = best0;
   for (std::size_t segment = 0; segment < segments; ++segment) {
     const std::uint8_t *stripe = base + offsets[segment] + 16 * cell;
     if (masks[segment] == every_lane) {
-      for (std::size_t pair = 0; pair < 8; ++pair) {
-        best[pair] = bound.better(best[pair], bound.bring(stripe + pair * vector_bytes));
-      }
+      best0 = bound.better(best0, bound.bring(stripe));
+      best1 = bound.better(best1, bound.bring(stripe + 32));
+      best2 = bound.better(best2, bound.bring(stripe + 64));
+      best3 = bound.better(best3, bound.bring(stripe + 96));
+      best4 = bound.better(best4, bound.bring(stripe + 128));
+      best5 = bound.better(best5, bound.bring(stripe + 160));
+      best6 = bound.better(best6, bound.bring(stripe + 192));
+      best7 = bound.better(best7, bound.bring(stripe + 224));
     } else {
       const Vector limit = bound.limit(_mm256_broadcastsi128_si256(mask_bytes(masks[segment])));
-      for (std::size_t pair = 0; pair < 8; ++pair) {
-        best[pair] = bound.better(best[pair], bound.limited(bound.bring(stripe + pair * vector_bytes), limit));
-      }
+      best0 = bound.better(best0, bound.limited(bound.bring(stripe), limit));
+      best1 = bound.better(best1, bound.limited(bound.bring(stripe + 32), limit));
+      best2 = bound.better(best2, bound.limited(bound.bring(stripe + 64), limit));
+      best3 = bound.better(best3, bound.limited(bound.bring(stripe + 96), limit));
+      best4 = bound.better(best4, bound.limited(bound.bring(stripe + 128), limit));
+      best5 = bound.better(best5, bound.limited(bound.bring(stripe + 160), limit));
+      best6 = bound.better(best6, bound.limited(bound.bring(stripe + 192), limit));
+      best7 = bound.better(best7, bound.limited(bound.bring(stripe + 224), limit));
     }
   }
-  const Vector compared[8] = {bound.compare(best[0]), bound.compare(best[1]), bound.compare(best[2]), bound.compare(best[3]),
-                              bound.compare(best[4]), bound.compare(best[5]), bound.compare(best[6]), bound.compare(best[7])};
-  // Even cells are in the low half, odd ones in the high half.
-  const Vector joined = join_compared(compared);
+  const Vector four0 = join(join(bound.compare(best0), bound.compare(best1)), join(bound.compare(best2), bound.compare(best3)));
+  const Vector four1 = join(join(bound.compare(best4), bound.compare(best5)), join(bound.compare(best6), bound.compare(best7)));
+  // Even cells are in the low half, odd ones in the high half, each as two bytes.
+  const Vector joined = join(four0, four1);
   const Vector bytes = _mm256_packs_epi16(joined, joined);
   const __m128i ordered = _mm_unpacklo_epi8(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
   return ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(ordered, _mm_setzero_si128()))) & 0xFFFFU;
@@ -683,18 +759,58 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
 
 // Two cells whose low and high bytes are joined, one in either half: the better of lanes 0..7 and 8..15.
 template <Order order>
-Vector joined_stripes(const Bound<Lane16, order> &bound, const std::uint8_t *stripe, bool all, Vector limit0, Vector limit1) {
+[[gnu::always_inline]] inline Vector joined_stripes(const Bound<Lane16, order> &bound, const std::uint8_t *stripe) {
   const Vector low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(stripe)), load_half(stripe + 32), 1);
   const Vector high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(stripe + 16)), load_half(stripe + 48), 1);
-  const Vector lanes0 = bound.bring(_mm256_unpacklo_epi8(low, high));
-  const Vector lanes1 = bound.bring(_mm256_unpackhi_epi8(low, high));
-  return all ? bound.better(lanes0, lanes1) : bound.better(bound.limited(lanes0, limit0), bound.limited(lanes1, limit1));
+  return bound.better(bound.bring(_mm256_unpacklo_epi8(low, high)), bound.bring(_mm256_unpackhi_epi8(low, high)));
 }
 
-// Limits of lanes 0..7 or 8..15, in both halves.
+struct StripeLimits {
+  Vector low;  // of lanes 0..7
+  Vector high;
+};
+
 template <Order order>
-Vector limit_of_words(const Bound<Lane16, order> &bound, __m128i words) {
-  return bound.limit(_mm256_broadcastsi128_si256(words));
+[[gnu::always_inline]] inline Vector joined_stripes(const Bound<Lane16, order> &bound, const std::uint8_t *stripe,
+                                                    const StripeLimits &limits) {
+  const Vector low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(stripe)), load_half(stripe + 32), 1);
+  const Vector high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(stripe + 16)), load_half(stripe + 48), 1);
+  return bound.better(bound.limited(bound.bring(_mm256_unpacklo_epi8(low, high)), limits.low),
+                      bound.limited(bound.bring(_mm256_unpackhi_epi8(low, high)), limits.high));
+}
+
+// Eight cells, segment by segment. Bit i: cell + i passes.
+template <Order order>
+[[gnu::always_inline]] inline std::uint32_t passing_stripes_16(const Bound<Lane16, order> &bound, const std::uint8_t *base,
+                                                               std::size_t cell, const std::size_t *offsets,
+                                                               const std::uint16_t *masks, std::size_t segments) {
+  Vector best0 = bound.nothing();
+  Vector best1 = best0;
+  Vector best2 = best0;
+  Vector best3 = best0;
+  for (std::size_t segment = 0; segment < segments; ++segment) {
+    const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
+    if (masks[segment] == every_lane) {
+      best0 = bound.better(best0, joined_stripes(bound, stripe));
+      best1 = bound.better(best1, joined_stripes(bound, stripe + 64));
+      best2 = bound.better(best2, joined_stripes(bound, stripe + 128));
+      best3 = bound.better(best3, joined_stripes(bound, stripe + 192));
+    } else {
+      const __m128i bytes = mask_bytes(masks[segment]);
+      const StripeLimits limits = {bound.limit(_mm256_broadcastsi128_si256(_mm_unpacklo_epi8(bytes, bytes))),
+                                   bound.limit(_mm256_broadcastsi128_si256(_mm_unpackhi_epi8(bytes, bytes)))};
+      best0 = bound.better(best0, joined_stripes(bound, stripe, limits));
+      best1 = bound.better(best1, joined_stripes(bound, stripe + 64, limits));
+      best2 = bound.better(best2, joined_stripes(bound, stripe + 128, limits));
+      best3 = bound.better(best3, joined_stripes(bound, stripe + 192, limits));
+    }
+  }
+  // Even cells are in the low half, odd ones in the high half, each as four bytes.
+  const Vector four = join(join(bound.compare(best0), bound.compare(best1)), join(bound.compare(best2), bound.compare(best3)));
+  const __m128i ordered0 = _mm_unpacklo_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+  const __m128i ordered1 = _mm_unpackhi_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+  const __m128i zero = _mm_cmpeq_epi16(_mm_packs_epi32(ordered0, ordered1), _mm_setzero_si128());
+  return ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(zero, zero))) & 0xFFU;
 }
 
 template <Order order>
@@ -704,32 +820,7 @@ std::size_t gate_stripes_16_in_order(const std::uint8_t *base, std::size_t cells
   std::size_t count = 0;
   std::size_t cell = 0;
   for (; cell + 8 <= cells; cell += 8) {
-    const Vector nothing = bound.nothing();
-    Vector best[4] = {nothing, nothing, nothing, nothing};
-    for (std::size_t segment = 0; segment < segments; ++segment) {
-      const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
-      if (masks[segment] == every_lane) {
-        for (std::size_t pair = 0; pair < 4; ++pair) {
-          best[pair] = bound.better(best[pair], joined_stripes(bound, stripe + 64 * pair, true, nothing, nothing));
-        }
-      } else {
-        const __m128i bytes = mask_bytes(masks[segment]);
-        const Vector limit0 = limit_of_words(bound, _mm_unpacklo_epi8(bytes, bytes));
-        const Vector limit1 = limit_of_words(bound, _mm_unpackhi_epi8(bytes, bytes));
-        for (std::size_t pair = 0; pair < 4; ++pair) {
-          best[pair] = bound.better(best[pair], joined_stripes(bound, stripe + 64 * pair, false, limit0, limit1));
-        }
-      }
-    }
-    // Four bytes a cell: even cells in the low half, odd ones in the high half.
-    const Vector four = _mm256_packs_epi16(_mm256_packs_epi16(bound.compare(best[0]), bound.compare(best[1])),
-                                           _mm256_packs_epi16(bound.compare(best[2]), bound.compare(best[3])));
-    const __m128i ordered0 = _mm_unpacklo_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-    const __m128i ordered1 = _mm_unpackhi_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-    const __m128i words = _mm_packs_epi32(ordered0, ordered1);
-    const __m128i zero = _mm_cmpeq_epi16(words, _mm_setzero_si128());
-    const std::uint32_t bits = ~static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(zero, zero))) & 0xFFU;
-    count = emit_byte(bits, cell, hits, count);
+    count = emit_byte(passing_stripes_16(bound, base, cell, offsets, masks, segments), cell, hits, count);
   }
   for (; cell < cells; ++cell) {
     Vector best = bound.nothing();
