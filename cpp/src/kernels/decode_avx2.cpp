@@ -258,64 +258,20 @@ template <typename Lane, Order order, std::size_t vectors, std::size_t rows>
   }
 }
 
-// Rows of at least a vector, `step` bytes apart.
-template <typename Lane, Order order, std::size_t vectors>
-struct LongRows {
-  Bound<Lane, order> bound;
-  const std::uint8_t *base;
-  std::size_t step;
-  std::size_t bytes;  // of a row
-
-  [[gnu::always_inline]] Vector compare_eight(std::size_t row) const {
-    return compare_rows<Lane, order, vectors, 8>(bound, base + row * step, step, bytes);
-  }
-};
-
-// first..end is a multiple of eight rows. Four places of a long stretch are read in turn: memory answers four streams faster
-// than one. Each of them writes to a part of the list of its own; the parts are closed up at the end.
-template <typename Rows>
-[[gnu::always_inline]] inline std::size_t gate_eights(const Rows &rows, std::size_t first, std::size_t end,
-                                                      std::uint32_t *hits, std::size_t count) {
-  constexpr std::size_t streams = 4;
-  constexpr std::size_t shortest = 128;
-  std::size_t index = first;
-  const std::size_t stream_rows = (end - first) / (8 * streams) * 8;
-  if (stream_rows >= shortest) {
-    // No more indexes than rows are behind a part, so that it is within the list.
-    std::uint32_t *parts = hits + count;
-    std::size_t counts[streams] = {};
-    for (; index < first + stream_rows; index += 8) {
-      for (std::size_t stream = 0; stream < streams; ++stream) {
-        const std::size_t row = index + stream * stream_rows;
-        const std::uint32_t byte = any_of_eight(rows.compare_eight(row));
-        counts[stream] = emit_byte(byte, row, parts + stream * stream_rows, counts[stream]);
-      }
-    }
-    for (std::size_t stream = 0; stream < streams; ++stream) {
-      __builtin_memmove(hits + count, parts + stream * stream_rows, counts[stream] * sizeof(std::uint32_t));
-      count += counts[stream];
-    }
-    index = first + streams * stream_rows;
-  }
-  for (; index < end; index += 8) {
-    count = emit_byte(any_of_eight(rows.compare_eight(index)), index, hits, count);
-  }
-  return count;
-}
-
 // Each row of first..end for itself; no branch depends on the data.
 template <typename Lane, Order order, std::size_t vectors>
 [[gnu::noinline]] std::size_t gate_long_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first,
                                              std::size_t end, std::size_t row_step, std::size_t row_bytes,
                                              std::uint32_t *hits, std::size_t count) {
+  const std::uint8_t *row = base + first * row_step;
   std::size_t index = first;
-  if (end >= first + 8) {
-    index = end - (end - first) % 8;
-    count = gate_eights(LongRows<Lane, order, vectors>{bound, base, row_step, row_bytes}, first, index, hits, count);
+  for (; index + 8 <= end; index += 8, row += 8 * row_step) {
+    const Vector joined = compare_rows<Lane, order, vectors, 8>(bound, row, row_step, row_bytes);
+    count = emit_byte(any_of_eight(joined), index, hits, count);
   }
-  for (; index < end; ++index) {
+  for (; index < end; ++index, row += row_step) {
     hits[count] = static_cast<std::uint32_t>(index);
-    count += bound.passing(best_of_row<Lane, order, vectors>(bound, base + index * row_step, row_bytes)) != 0 ? 1 : 0;
+    count += bound.passing(best_of_row<Lane, order, vectors>(bound, row, row_bytes)) != 0 ? 1 : 0;
   }
   return count;
 }
@@ -365,25 +321,50 @@ template <typename Lane, Order order>
 }
 
 template <typename Lane, Order order>
-struct RowsOf80Bytes {
-  Bound<Lane, order> bound;
-  const std::uint8_t *base;
+[[gnu::always_inline]] inline Vector compare_eight_rows_of_80_bytes(const Bound<Lane, order> &bound, const std::uint8_t *row) {
+  const Vector four0 = join(compare_two_rows_of_80_bytes(bound, row), compare_two_rows_of_80_bytes(bound, row + 160));
+  return join(four0, join(compare_two_rows_of_80_bytes(bound, row + 320), compare_two_rows_of_80_bytes(bound, row + 480)));
+}
 
-  [[gnu::always_inline]] Vector compare_eight(std::size_t index) const {
-    const std::uint8_t *row = base + index * 80;
-    const Vector four0 = join(compare_two_rows_of_80_bytes(bound, row), compare_two_rows_of_80_bytes(bound, row + 160));
-    return join(four0, join(compare_two_rows_of_80_bytes(bound, row + 320), compare_two_rows_of_80_bytes(bound, row + 480)));
+// Whether a lane of `vectors` vectors passes.
+template <typename Lane, Order order, std::size_t vectors>
+[[gnu::always_inline]] inline bool block_passes(const Bound<Lane, order> &bound, const std::uint8_t *block) {
+  Vector best = bound.bring(block);
+  Vector other = bound.bring(block + vector_bytes);
+  for (std::size_t vector = 2; vector < vectors; vector += 2) {
+    best = bound.better(best, bound.bring(block + vector * vector_bytes));
+    other = bound.better(other, bound.bring(block + (vector + 1) * vector_bytes));
   }
-};
+  return bound.passing(bound.better(best, other)) != 0;
+}
 
+// Eight rows are a block. Blocks are reduced to one flag each, without a branch on the data; then the flagged ones are looked
+// at row by row. Where most blocks of a stretch are flagged, all blocks of the next one are looked at at once.
 template <typename Lane, Order order>
 [[gnu::noinline]] std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base,
                                                     std::size_t rows, std::uint32_t *hits) {
+  constexpr std::size_t stretch_blocks = 64;
   // Where the first row is aligned to half vectors only, the second one is aligned to whole ones.
   const std::size_t first = reinterpret_cast<std::uintptr_t>(base) % vector_bytes == 0 || rows == 0 ? 0 : 1;
   const std::size_t end = rows - (rows - first) % 8;
   std::size_t count = gate_each_row(bound, base, 0, first, 80, 80, hits, 0);
-  count = gate_eights(RowsOf80Bytes<Lane, order>{bound, base}, first, end, hits, count);
+  bool crowded = false;
+  for (std::size_t stretch = first; stretch < end; stretch += 8 * stretch_blocks) {
+    const std::size_t stretch_end = end - stretch < 8 * stretch_blocks ? end : stretch + 8 * stretch_blocks;
+    const std::size_t blocks = (stretch_end - stretch) / 8;
+    std::size_t flagged[stretch_blocks];
+    std::size_t flags = 0;
+    for (std::size_t row = stretch; row < stretch_end; row += 8) {
+      flagged[flags] = row;
+      flags += crowded || block_passes<Lane, order, 20>(bound, base + row * 80) ? 1 : 0;
+    }
+    const std::size_t before = count;
+    for (std::size_t flag = 0; flag < flags; ++flag) {
+      const Vector joined = compare_eight_rows_of_80_bytes(bound, base + flagged[flag] * 80);
+      count = emit_byte(any_of_eight(joined), flagged[flag], hits, count);
+    }
+    crowded = 2 * (crowded ? count - before : flags) > blocks;
+  }
   return gate_each_row(bound, base, end, rows, 80, 80, hits, count);
 }
 
@@ -497,15 +478,8 @@ struct Run {
       const std::size_t before = flags;
       if (!crowded) {
         for (std::size_t at = begin; at < end; at += block_bytes) {
-          const std::uint8_t *block = base + at;
-          Vector best = local.bring(block);
-          Vector other = local.bring(block + vector_bytes);
-          for (std::size_t vector = 2; vector < 8; vector += 2) {
-            best = local.better(best, local.bring(block + vector * vector_bytes));
-            other = local.better(other, local.bring(block + (vector + 1) * vector_bytes));
-          }
           flagged[flags] = at;
-          flags += local.passing(local.better(best, other)) != 0 ? 1 : 0;
+          flags += block_passes<Lane, order, 8>(local, base + at) ? 1 : 0;
         }
         crowded = 2 * (flags - before) > some;
       }

@@ -59,6 +59,9 @@ struct Frame {
 /// Raw elements of a lane: contiguous, in the tensor or in scratch until the next call.
 [[nodiscard]] inline const void *raw_lane(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t anchor) {
   const Reader &reader = frame.port(lane).reader;
+  if (reader.memory == Memory::Rows && lane.step == 1) {
+    return frame.input(lane.port) + cell * reader.cell_step + lane.first(anchor) * reader.channel_step;
+  }
   return reader.fetch(reader, frame.input(lane.port), cell, lane.first(anchor), lane.step, lane.count,
                       frame.part<std::byte>(frame.plan.context.raw_offset));
 }

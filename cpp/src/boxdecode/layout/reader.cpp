@@ -53,26 +53,53 @@ SpatialTile tile_of_cell(const Reader &reader, std::uint32_t cell, std::uint32_t
   return tile;
 }
 
+// Lanes [from, to) of a stripe, `step` apart, to consecutive elements.
+template <bool split16>
+void copy_lanes(const std::uint8_t *stripe, std::uint32_t from, std::uint32_t to, std::uint32_t step, std::uint8_t *out) {
+  for (std::uint32_t lane = from; lane < to; lane += step) {
+    *out++ = stripe[lane];
+    if constexpr (split16) {
+      *out++ = stripe[lane + 16];
+    }
+  }
+}
+
 template <bool split16>
 const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
                           std::uint32_t step, std::uint32_t count, void *scratch) {
-  constexpr std::size_t stripe_bytes = split16 ? 32 : 16;
+  constexpr std::size_t element = split16 ? 2 : 1;
   std::uint32_t place = 0;
   const SpatialTile tile = tile_of_cell(reader, cell, place);
+  const std::size_t block_bytes = static_cast<std::size_t>(tile.rows) * tile.columns * 16 * element;
+  const std::uint8_t *place_base = reinterpret_cast<const std::uint8_t *>(base) + place * 16 * element;
   auto *to = static_cast<std::uint8_t *>(scratch);
   std::uint32_t channel = first;
   for (std::uint32_t i = 0; i < count;) {
+    // One channel slice: its blocks of 16 follow each other, a block of the tile's cells apart.
     const Stripe stripe = stripe_of(reader, tile, channel);
-    const auto *lanes = reinterpret_cast<const std::uint8_t *>(base) + stripe.offset + place * stripe_bytes;
-    for (std::uint32_t lane = channel - stripe.first_channel; lane < stripe.channels && i < count; lane += step, ++i) {
-      if constexpr (split16) {
-        to[2 * i] = lanes[lane];
-        to[2 * i + 1] = lanes[lane + 16];
-      } else {
-        to[i] = lanes[lane];
+    const std::uint8_t *lanes = place_base + stripe.offset;
+    std::uint32_t lane = channel - stripe.first_channel;
+    for (; i < count && stripe.first_channel + lane < stripe.slice_end; lanes += block_bytes) {
+      const std::uint32_t block_start = stripe.first_channel + (lane & ~15U);
+      const std::uint32_t block_lanes = std::min(16U, stripe.slice_end - block_start);
+      const std::uint32_t from = lane & 15U;
+      if (from == 0 && step == 1 && block_lanes == 16 && count - i >= 16) {
+        copy_lanes<split16>(lanes, 0, 16, 1, to + i * element);
+        i += 16;
+        lane += 16;
+        continue;
       }
-      channel += step;
+      std::uint32_t wanted = from < block_lanes ? (block_lanes - from + step - 1) / step : 0;
+      wanted = std::min(wanted, count - i);
+      copy_lanes<split16>(lanes, from, from + wanted * step, step, to + i * element);
+      i += wanted;
+      lane += wanted * step;
+      // A step beyond a block skips whole blocks as well.
+      for (std::uint32_t skipped = block_start + 16; skipped + 16 <= stripe.first_channel + lane; skipped += 16) {
+        lanes += block_bytes;
+      }
     }
+    channel = stripe.first_channel + lane;
   }
   return scratch;
 }
@@ -172,6 +199,7 @@ Stripe stripe_of(const Reader &reader, const SpatialTile &tile, std::uint32_t ch
       element * (base + block * static_cast<std::int64_t>(tile.rows) * tile.columns * 16));
   stripe.first_channel = static_cast<std::uint32_t>(slice_start + block * 16);
   stripe.channels = static_cast<std::uint32_t>(std::min<std::int64_t>(16, slice_channels - block * 16));
+  stripe.slice_end = static_cast<std::uint32_t>(slice_start + slice_channels);
   return stripe;
 }
 

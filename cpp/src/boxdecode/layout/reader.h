@@ -77,6 +77,7 @@ struct Stripe {
   std::size_t offset = 0;
   std::uint32_t first_channel = 0;  ///< of lane 0
   std::uint32_t channels = 0;       ///< lanes that are channels, the rest is padding
+  std::uint32_t slice_end = 0;      ///< channel behind the last of the slice that the stripe belongs to
 };
 
 /// Stripes: the stripe of a spatial tile that holds a channel.
