@@ -9,7 +9,7 @@ constexpr std::uint32_t most_bins = 64;
 
 // exp32 in four binary64 lanes, step by step the scalar form (numeric/exp32.cpp). The clamp leaves room for results that
 // round to 0 and to infinity; max and min pass NaN on, because it is their second operand.
-__m128 exp_f32x4(__m128 x_f32x4) {
+inline __attribute__((always_inline)) __m128 exp_f32x4(__m128 x_f32x4) {
   __m256d x_f64x4 = _mm256_cvtps_pd(x_f32x4);
   x_f64x4 = _mm256_max_pd(_mm256_set1_pd(-110.0), x_f64x4);
   x_f64x4 = _mm256_min_pd(_mm256_set1_pd(90.0), x_f64x4);
@@ -19,13 +19,15 @@ __m128 exp_f32x4(__m128 x_f32x4) {
   const __m256d n_f64x4 = _mm256_sub_pd(shifted_f64x4, shift_f64x4);
   __m256d r_f64x4 = _mm256_sub_pd(x_f64x4, _mm256_mul_pd(n_f64x4, _mm256_set1_pd(0x1.62e42fee00000p-1)));
   r_f64x4 = _mm256_sub_pd(r_f64x4, _mm256_mul_pd(n_f64x4, _mm256_set1_pd(0x1.a39ef35793c76p-33)));
-  const double coefficients[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                 1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
-                                 1.0 / 24.0,        1.0 / 6.0,        0.5};
-  __m256d sum_f64x4 = _mm256_set1_pd(1.0 / 6227020800.0);
-  for (const double coefficient : coefficients) {
-    sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(coefficient));
-  }
+  __m256d sum_f64x4 = _mm256_set1_pd(0x1.288060f149570p-22);
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.72c75c67ac6b9p-19));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.a019c98e708e7p-16));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.a019ad80eed25p-13));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.6c16c173948e7p-10));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.1111111c4e74fp-7));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.5555555554cb0p-5));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.5555555553b63p-3));
+  sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.0000000000000p-1));
   sum_f64x4 = _mm256_mul_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), r_f64x4);
   const __m256d power_f64x4 = _mm256_add_pd(_mm256_set1_pd(1.0), _mm256_add_pd(r_f64x4, sum_f64x4));
   const __m256i exponent_s64x4 = _mm256_add_epi64(_mm256_castpd_si256(shifted_f64x4), _mm256_set1_epi64x(1023));

@@ -15,10 +15,8 @@ float64x2_t exp_f64x2(float64x2_t x_f64x2) {
   const float64x2_t n_f64x2 = vsubq_f64(shifted_f64x2, shift_f64x2);
   float64x2_t r_f64x2 = vsubq_f64(x_f64x2, vmulq_f64(n_f64x2, vdupq_n_f64(0x1.62e42fee00000p-1)));
   r_f64x2 = vsubq_f64(r_f64x2, vmulq_f64(n_f64x2, vdupq_n_f64(0x1.a39ef35793c76p-33)));
-  const double coefficients[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                 1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
-                                 1.0 / 24.0,        1.0 / 6.0,        0.5};
-  float64x2_t sum_f64x2 = vdupq_n_f64(1.0 / 6227020800.0);
+  const double coefficients[] = {0x1.72c75c67ac6b9p-19, 0x1.a019c98e708e7p-16, 0x1.a019ad80eed25p-13, 0x1.6c16c173948e7p-10, 0x1.1111111c4e74fp-7, 0x1.5555555554cb0p-5, 0x1.5555555553b63p-3, 0x1.0000000000000p-1};
+  float64x2_t sum_f64x2 = vdupq_n_f64(0x1.288060f149570p-22);
   for (const double coefficient : coefficients) {
     sum_f64x2 = vaddq_f64(vmulq_f64(sum_f64x2, r_f64x2), vdupq_n_f64(coefficient));
   }

@@ -28,19 +28,17 @@ float exp32(float x) noexcept {
   const double shifted = wide * inverse_ln2 + round_shift;
   const double n = shifted - round_shift;
   const double r = (wide - n * ln2_high) - n * ln2_low;
-  // Taylor coefficients 1/k!: with |r| ≤ 0.3466 the first term left out is below 2^-58.
-  double sum = 1.0 / 6227020800.0;
-  sum = sum * r + 1.0 / 479001600.0;
-  sum = sum * r + 1.0 / 39916800.0;
-  sum = sum * r + 1.0 / 3628800.0;
-  sum = sum * r + 1.0 / 362880.0;
-  sum = sum * r + 1.0 / 40320.0;
-  sum = sum * r + 1.0 / 5040.0;
-  sum = sum * r + 1.0 / 720.0;
-  sum = sum * r + 1.0 / 120.0;
-  sum = sum * r + 1.0 / 24.0;
-  sum = sum * r + 1.0 / 6.0;
-  sum = sum * r + 0.5;
+  // (e^r − 1 − r) / r² interpolated in nine Chebyshev nodes: off by less than 2^-49 of e^r. That is no proof of correct
+  // rounding; comparing every binary32 between −104 and 89 with a wider exponential is, and none differed.
+  double sum = 0x1.288060f149570p-22;
+  sum = sum * r + 0x1.72c75c67ac6b9p-19;
+  sum = sum * r + 0x1.a019c98e708e7p-16;
+  sum = sum * r + 0x1.a019ad80eed25p-13;
+  sum = sum * r + 0x1.6c16c173948e7p-10;
+  sum = sum * r + 0x1.1111111c4e74fp-7;
+  sum = sum * r + 0x1.5555555554cb0p-5;
+  sum = sum * r + 0x1.5555555553b63p-3;
+  sum = sum * r + 0x1.0000000000000p-1;
   sum = (sum * r) * r;
   const double power = 1.0 + (r + sum);
   // The exponent of the scale is n + 1023: n is in −150..129, so the scale is normal and the product is exact.

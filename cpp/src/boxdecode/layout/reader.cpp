@@ -64,6 +64,19 @@ void copy_lanes(const std::uint8_t *stripe, std::uint32_t from, std::uint32_t to
   }
 }
 
+// All sixteen lanes of a stripe.
+template <bool split16>
+void copy_block(const std::uint8_t *stripe, std::uint8_t *out) {
+  if constexpr (split16) {
+    for (std::size_t lane = 0; lane < 16; ++lane) {
+      out[2 * lane] = stripe[lane];
+      out[2 * lane + 1] = stripe[lane + 16];
+    }
+  } else {
+    std::memcpy(out, stripe, 16);
+  }
+}
+
 template <bool split16>
 const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
                           std::uint32_t step, std::uint32_t count, void *scratch) {
@@ -84,7 +97,7 @@ const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint
       const std::uint32_t block_lanes = std::min(16U, stripe.slice_end - block_start);
       const std::uint32_t from = lane & 15U;
       if (from == 0 && step == 1 && block_lanes == 16 && count - i >= 16) {
-        copy_lanes<split16>(lanes, 0, 16, 1, to + i * element);
+        copy_block<split16>(lanes, to + i * element);
         i += 16;
         lane += 16;
         continue;
@@ -184,7 +197,8 @@ std::optional<SpatialTile> spatial_tile(const Reader &reader, std::uint32_t numb
 Stripe stripe_of(const Reader &reader, const SpatialTile &tile, std::uint32_t channel) noexcept {
   // base = e·(Σ_{slices before} H·W·align16(slice) + h0·W·P + eh·w0·P), then ⌊(c − c0)/16⌋·eh·ew stripes of 16·e bytes.
   const auto element = static_cast<std::int64_t>(reader.element_size);
-  const std::int64_t slice = channel / reader.tile_c;
+  // Most tensors are one slice; a division is what such an address would cost most.
+  const std::int64_t slice = channel < reader.tile_c ? 0 : channel / reader.tile_c;
   const std::int64_t slice_start = slice * reader.tile_c;
   const std::int64_t slice_channels = std::min(reader.tile_c, reader.extent.channels - slice_start);
   const std::int64_t padded = align16(slice_channels);
