@@ -1,0 +1,247 @@
+#include <simaai/kernels/ops/nms.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "nms/engine.h"
+#include "nms/scratch.h"
+#include "numeric/fp_environment.h"
+
+namespace simaai::kernels::ops::nms {
+
+namespace detail {
+
+struct PlanState {
+  Params params;
+  kernels::detail::NmsSettings settings;
+};
+
+struct ContextState {
+  ContextState(std::shared_ptr<const PlanState> owner, std::size_t capacity) : plan(std::move(owner)), scratch(capacity) {}
+  std::shared_ptr<const PlanState> plan;
+  kernels::detail::NmsScratch scratch;
+  std::atomic_flag busy = ATOMIC_FLAG_INIT;
+};
+
+struct Access {
+  static Plan make_plan(std::shared_ptr<const PlanState> state) { return Plan(std::move(state)); }
+  static const std::shared_ptr<const PlanState> &state(const Plan &plan) { return plan.state_; }
+  static std::unique_ptr<ExecutionContext> make_context(std::unique_ptr<ContextState> state) {
+    return std::unique_ptr<ExecutionContext>(new ExecutionContext(std::move(state)));
+  }
+  static ContextState &state(ExecutionContext &context) { return *context.state_; }
+};
+
+}  // namespace detail
+
+namespace {
+
+constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
+
+// Bytes of a borrowed span, by name.
+struct Range {
+  const char *name;
+  const void *data;
+  std::size_t bytes;
+};
+
+template <class T>
+Range range_of(const char *name, const T *data, std::size_t count) {
+  return Range{name, data, count * sizeof(T)};
+}
+
+bool overlap(const Range &a, const Range &b) {
+  if (a.bytes == 0 || b.bytes == 0) {
+    return false;
+  }
+  const auto a_begin = reinterpret_cast<std::uintptr_t>(a.data);
+  const auto b_begin = reinterpret_cast<std::uintptr_t>(b.data);
+  return a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
+}
+
+Status refuse_buffer(const char *name, const std::string &message) {
+  return Error{ErrorCode::InvalidBuffer, name, std::string(name) + " " + message};
+}
+
+Status check_range(const Range &range, std::size_t alignment) {
+  if (range.bytes == 0) {
+    return {};
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(range.data);
+  if (begin == 0) {
+    return refuse_buffer(range.name, "is null");
+  }
+  if (begin % alignment != 0) {
+    return refuse_buffer(range.name, "is not aligned to " + std::to_string(alignment) + " bytes");
+  }
+  if (range.bytes > std::numeric_limits<std::uintptr_t>::max() - begin) {
+    return refuse_buffer(range.name, "reaches beyond the end of the address space");
+  }
+  return {};
+}
+
+Status overlapping(const Range &output, const Range &other) {
+  return Error{ErrorCode::BufferOverlap, output.name,
+               std::string(output.name) + " shares bytes with " + other.name + "; give it memory of its own"};
+}
+
+// Clears the flag at the end of a call.
+struct Release {
+  std::atomic_flag &flag;
+  explicit Release(std::atomic_flag &busy) : flag(busy) {}
+  Release(const Release &) = delete;
+  Release &operator=(const Release &) = delete;
+  ~Release() { flag.clear(std::memory_order_release); }
+};
+
+}  // namespace
+
+const Params &Plan::params() const noexcept { return state_->params; }
+
+std::size_t Plan::context_bytes() const noexcept {
+  return sizeof(detail::ContextState) +
+         kernels::detail::NmsScratch::bytes(static_cast<std::size_t>(state_->params.capacity));
+}
+
+ExecutionContext::ExecutionContext(std::unique_ptr<detail::ContextState> state) noexcept : state_(std::move(state)) {}
+ExecutionContext::~ExecutionContext() = default;
+
+std::variant<Plan, Error> check_inference(const Request &request) {
+  const Params &params = request.params;
+  if (!kernels::detail::float_environment_is_default()) {
+    return Error{ErrorCode::FloatEnvironment, "", kernels::detail::float_environment_message};
+  }
+  if (params.capacity < 0 || params.capacity > most_rows) {
+    return Error{ErrorCode::InvalidParameter, "params.capacity",
+                 "params.capacity is " + std::to_string(params.capacity) + "; it must be set, 0 to " +
+                     std::to_string(most_rows)};
+  }
+  std::variant<kernels::detail::NmsSettings, Error> settings = kernels::detail::prepare_nms(params, "params.");
+  if (Error *const error = std::get_if<Error>(&settings)) {
+    return std::move(*error);
+  }
+  return detail::Access::make_plan(
+      std::make_shared<const detail::PlanState>(detail::PlanState{params, std::get<kernels::detail::NmsSettings>(settings)}));
+}
+
+std::unique_ptr<ExecutionContext> create_context(const Plan &plan) {
+  const std::shared_ptr<const detail::PlanState> &state = detail::Access::state(plan);
+  return detail::Access::make_context(
+      std::make_unique<detail::ContextState>(state, static_cast<std::size_t>(state->params.capacity)));
+}
+
+Status execute(const Plan &plan, ExecutionContext &context, const Inputs &inputs, const Outputs &outputs) {
+  const detail::PlanState &state = *detail::Access::state(plan);
+  detail::ContextState &own = detail::Access::state(context);
+  if (own.plan.get() != &state) {
+    return Error{ErrorCode::ContextMismatch, "", "the context was made from another plan; make one from this plan"};
+  }
+  if (own.busy.test_and_set(std::memory_order_acquire)) {
+    return Error{ErrorCode::ContextBusy, "", "another call is using this context; make one context per thread"};
+  }
+  const Release release(own.busy);
+  if (!kernels::detail::float_environment_is_default()) {
+    return Error{ErrorCode::FloatEnvironment, "", kernels::detail::float_environment_message};
+  }
+
+  // Buffers.
+  const std::size_t count = inputs.scores.size();
+  const auto capacity = static_cast<std::size_t>(state.params.capacity);
+  if (count > capacity) {
+    return refuse_buffer("scores", "has " + std::to_string(count) + " elements; the plan has a capacity of " +
+                                       std::to_string(capacity));
+  }
+  if (inputs.boxes.size() != 4 * count) {
+    return refuse_buffer("boxes", "has " + std::to_string(inputs.boxes.size()) + " elements; " + std::to_string(count) +
+                                      " scores need " + std::to_string(4 * count));
+  }
+  kernels::detail::NmsRows rows{inputs.boxes.data(), inputs.scores.data(), count, nullptr, nullptr};
+  Range class_range{"class_ids", nullptr, 0};
+  std::size_t class_alignment = 1;
+  ClassIds given = ClassIds::None;
+  std::size_t class_count = count;
+  if (const auto *const ids_32 = std::get_if<std::span<const std::int32_t>>(&inputs.class_ids)) {
+    given = ClassIds::Int32;
+    class_count = ids_32->size();
+    rows.classes_32 = ids_32->data();
+    class_range = range_of("class_ids", ids_32->data(), ids_32->size());
+    class_alignment = alignof(std::int32_t);
+  } else if (const auto *const ids_64 = std::get_if<std::span<const std::int64_t>>(&inputs.class_ids)) {
+    given = ClassIds::Int64;
+    class_count = ids_64->size();
+    rows.classes_64 = ids_64->data();
+    class_range = range_of("class_ids", ids_64->data(), ids_64->size());
+    class_alignment = alignof(std::int64_t);
+  }
+  if (given != state.params.class_ids) {
+    constexpr std::array<const char *, 3> names = {"none", "int32", "int64"};
+    return refuse_buffer("class_ids", std::string("has the type ") + names[static_cast<std::size_t>(given)] +
+                                          "; the plan was made for " +
+                                          names[static_cast<std::size_t>(state.params.class_ids)]);
+  }
+  if (class_count != count) {
+    return refuse_buffer("class_ids", "has " + std::to_string(class_count) + " elements; there are " + std::to_string(count) +
+                                          " scores");
+  }
+  const std::size_t room = std::min(count, state.settings.limit);
+  if (outputs.indices.size() < room) {
+    return refuse_buffer("outputs.indices", "has " + std::to_string(outputs.indices.size()) + " elements; up to " +
+                                                std::to_string(room) + " rows may be kept");
+  }
+  if (!outputs.scores.empty() && outputs.scores.size() < room) {
+    return refuse_buffer("outputs.scores", "has " + std::to_string(outputs.scores.size()) + " elements; up to " +
+                                               std::to_string(room) + " rows may be kept (or pass none)");
+  }
+  if (outputs.count == nullptr) {
+    return refuse_buffer("outputs.count", "is null");
+  }
+  const std::size_t scores_room = outputs.scores.empty() ? 0 : room;
+  const std::array<Range, 6> ranges = {range_of("boxes", inputs.boxes.data(), inputs.boxes.size()),
+                                       range_of("scores", inputs.scores.data(), inputs.scores.size()),
+                                       class_range,
+                                       range_of("outputs.indices", outputs.indices.data(), room),
+                                       range_of("outputs.scores", outputs.scores.data(), scores_room),
+                                       range_of("outputs.count", outputs.count, 1)};
+  const std::array<std::size_t, 6> alignments = {alignof(float),        alignof(float), class_alignment,
+                                                 alignof(std::int64_t), alignof(float), alignof(std::int64_t)};
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (Status status = check_range(ranges[i], alignments[i]); !status.ok()) {
+      return status;
+    }
+  }
+  for (std::size_t output = 3; output < ranges.size(); ++output) {
+    for (std::size_t other = 0; other < output; ++other) {
+      if (overlap(ranges[output], ranges[other])) {
+        return overlapping(ranges[output], ranges[other]);
+      }
+    }
+  }
+  if (count == 0) {
+    rows.classes_32 = nullptr;
+    rows.classes_64 = nullptr;
+  }
+
+  std::variant<std::size_t, Error> result = kernels::detail::run_nms(state.settings, own.scratch, rows);
+  if (Error *const error = std::get_if<Error>(&result)) {
+    return std::move(*error);
+  }
+  const std::size_t kept = std::get<std::size_t>(result);
+  for (std::size_t i = 0; i < kept; ++i) {
+    outputs.indices[i] = own.scratch.kept[i];
+  }
+  if (scores_room != 0) {
+    const bool soft = state.params.method != Method::Hard;
+    for (std::size_t i = 0; i < kept; ++i) {
+      // −0 is published as +0.
+      outputs.scores[i] = (soft ? own.scratch.kept_scores[i] : inputs.scores[own.scratch.kept[i]]) + 0.0F;
+    }
+  }
+  *outputs.count = static_cast<std::int64_t>(kept);
+  return {};
+}
+
+}  // namespace simaai::kernels::ops::nms
