@@ -194,20 +194,20 @@ void common(Case &out, op::Profile profile, std::int64_t side, int classes) {
   out.params.nms_iou_threshold = 0.5F;
 }
 
-Case yolo8(k::DType dtype, Place place, const Content &content, bool masks, op::MaskEncoding encoding) {
+Case yolo8(const Yolo8Size &size, k::DType dtype, Place place, const Content &content, bool masks, op::MaskEncoding encoding) {
   Case out;
   std::mt19937 random(20261130);
-  common(out, op::Profile::Yolo8V1, 640, 80);
+  common(out, op::Profile::Yolo8V1, size.grids.front() * 8, size.classes);
   out.params.score_activation = op::ScoreActivation::Sigmoid;
-  finish(out, masks ? 20 : 300);
-  for (const std::int64_t grid : {80, 40, 20}) {
+  finish(out, size.capacity);
+  for (const std::int64_t grid : size.grids) {
     Tensor boxes(grid, grid, 64);
-    Tensor scores(grid, grid, 80);
+    Tensor scores(grid, grid, size.classes);
     Tensor coefficients(grid, grid, 32, 0.02F);
     fill_background(random, scores);
     fill_noise(random, boxes, 0.5F);
     fill_noise(random, coefficients, 0.5F);
-    for (const Object &object : make_objects(random, grid, grid, 80, content)) {
+    for (const Object &object : make_objects(random, grid, grid, size.classes, content)) {
       for (std::size_t i = 0; i < object.cells.size(); ++i) {
         const std::int64_t cell = object.cells[i];
         scores.at(cell, object.class_id) = object.logits[i];
@@ -339,11 +339,15 @@ std::size_t Case::score_bytes() const {
 }
 
 Case yolo8_640(k::DType dtype, Place place, const Content &content) {
-  return yolo8(dtype, place, content, false, op::MaskEncoding::Probability);
+  return yolo8({}, dtype, place, content, false, op::MaskEncoding::Probability);
+}
+
+Case yolo8_of(const Yolo8Size &size, const Content &content) {
+  return yolo8(size, k::DType::Int8, Place::Contiguous, content, false, op::MaskEncoding::Probability);
 }
 
 Case yolo8_seg_640(k::DType dtype, Place place, const Content &content, op::MaskEncoding encoding) {
-  return yolo8(dtype, place, content, true, encoding);
+  return yolo8({.capacity = 20}, dtype, place, content, true, encoding);
 }
 
 std::vector<Case> every_recipe(const Content &content) {

@@ -35,6 +35,16 @@ struct Case {
   [[nodiscard]] std::size_t score_bytes() const;
 };
 
+/// How large a YOLOv8 is: grids from stride 8 on.
+struct Yolo8Size {
+  std::vector<std::int64_t> grids = {80, 40, 20};
+  int classes = 80;
+  std::int64_t capacity = 300;
+};
+
+/// YOLOv8 of any size, INT8, contiguous.
+Case yolo8_of(const Yolo8Size &size, const Content &content);
+
 /// YOLOv8 at 640×640: 8400 cells, 80 classes, 16 bins.
 Case yolo8_640(k::DType dtype, Place place, const Content &content);
 

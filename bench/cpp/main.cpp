@@ -195,11 +195,38 @@ void print_masks(op::MaskEncoding encoding, const char *name) {
   std::printf("%-44s %8.2f %8.2f %7.2f\n", name, times[0], times[1], times[1] / times[0]);
 }
 
+// How execute grows with one size at a time: series, size, microseconds, candidates, detections, as comma-separated values.
+void print_growth() {
+  std::printf("series,size,execute_us,candidates,detections\n");
+  const auto line = [](const char *series, std::int64_t size, Case made) {
+    const Row row = measure(made, false);
+    std::printf("%s,%lld,%.2f,%u,%d\n", series, static_cast<long long>(size), row.total, row.candidates, row.detections);
+    std::fflush(stdout);
+  };
+  for (const std::int64_t grid : {20, 40, 80, 160, 320}) {
+    line("cells", grid * grid, yolo8_of({.grids = {grid}}, {.hit_share = 0.0}));
+  }
+  for (const int classes : {20, 40, 80, 160, 320, 640}) {
+    line("classes", classes, yolo8_of({.classes = classes}, {.hit_share = 0.0}));
+  }
+  for (const double share : {0.01, 0.02, 0.04, 0.08, 0.16, 0.32}) {
+    // Objects of one cell: nearly every candidate is spread and kept, K is never reached.
+    line("candidates", static_cast<std::int64_t>(share * 102400), yolo8_of({.grids = {320}, .capacity = 65536}, {.hit_share = share}));
+  }
+  for (const std::int64_t capacity : {64, 128, 256, 512, 1024, 2048, 4096}) {
+    line("K", capacity, yolo8_of({.grids = {320}, .capacity = capacity}, {.hit_share = 0.3}));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
   if (argc > 1) {
     rounds = std::atoi(argv[1]);
+  }
+  if (argc > 2 && std::strcmp(argv[2], "growth") == 0) {
+    print_growth();
+    return 0;
   }
   if (argc > 2 && !k::detail::force_kernels(argv[2])) {
     std::fprintf(stderr, "this CPU has no kernels named %s\n", argv[2]);

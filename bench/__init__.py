@@ -1,0 +1,1 @@
+"""Benchmarks. `python -m bench` builds the C++ runner and prints every table; see bench/README.md."""
