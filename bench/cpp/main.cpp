@@ -211,10 +211,10 @@ void print_growth() {
   }
   for (const double share : {0.01, 0.02, 0.04, 0.08, 0.16, 0.32}) {
     // Objects of one cell: nearly every candidate is spread and kept, K is never reached.
-    line("candidates", static_cast<std::int64_t>(share * 102400), yolo8_of({.grids = {320}, .capacity = 65536}, {.hit_share = share}));
+    line("candidates", static_cast<std::int64_t>(share * 102400), yolo8_of({.grids = {320}, .capacity = 65536}, {.hit_share = share, .cells_an_object = 1}));
   }
   for (const std::int64_t capacity : {64, 128, 256, 512, 1024, 2048, 4096}) {
-    line("K", capacity, yolo8_of({.grids = {320}, .capacity = capacity}, {.hit_share = 0.3}));
+    line("K", capacity, yolo8_of({.grids = {320}, .capacity = capacity}, {.hit_share = 0.3, .cells_an_object = 1}));
   }
 }
 

@@ -334,7 +334,7 @@ TEST(NmsLife, OneContextServesManySizesUpToItsCapacity) {
 
 TEST(NmsLife, AContextInUseIsBusy) {
   // A long call on one thread; the other one knocks until it meets it.
-  const Scene scene = clustered(9, 20000, 20000);
+  const Scene scene = clustered(9, 3000, 3000);
   nms::Params params;
   params.capacity = static_cast<std::int64_t>(scene.size());
   params.method = nms::Method::SoftLinear;
@@ -400,18 +400,18 @@ TEST(NmsRefusals, ParametersNameThemselves) {
     EXPECT_NE(error->message.find(error->field), std::string::npos);
     return error->field;
   };
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(field_of([](nms::Params &) {}), "accepted");
   EXPECT_EQ(field_of([](nms::Params &p) { p.capacity = -1; }), "params.capacity");
   EXPECT_EQ(field_of([](nms::Params &p) { p.capacity = 2147483648LL; }), "params.capacity");
   EXPECT_EQ(field_of([](nms::Params &p) { p.method = static_cast<nms::Method>(9); }), "params.method");
   EXPECT_EQ(field_of([](nms::Params &p) { p.iou_threshold = 1.0001; }), "params.iou_threshold");
   EXPECT_EQ(field_of([](nms::Params &p) { p.iou_threshold = -1e-9; }), "params.iou_threshold");
-  EXPECT_EQ(field_of([nan](nms::Params &p) { p.iou_threshold = nan; }), "params.iou_threshold");
+  EXPECT_EQ(field_of([](nms::Params &p) { p.iou_threshold = nan; }), "params.iou_threshold");
   EXPECT_EQ(field_of([](nms::Params &p) { p.sigma = 0; }), "params.sigma");
   EXPECT_EQ(field_of([](nms::Params &p) { p.sigma = 1e39; }), "params.sigma");
   EXPECT_EQ(field_of([](nms::Params &p) { p.sigma = 1e-50; }), "params.sigma");
-  EXPECT_EQ(field_of([nan](nms::Params &p) { p.score_threshold = nan; }), "params.score_threshold");
+  EXPECT_EQ(field_of([](nms::Params &p) { p.score_threshold = nan; }), "params.score_threshold");
   EXPECT_EQ(field_of([](nms::Params &p) { p.score_threshold = 1e300; }), "accepted");
   EXPECT_EQ(field_of([](nms::Params &p) { p.max_detections = -1; }), "params.max_detections");
   EXPECT_EQ(field_of([](nms::Params &p) { p.max_detections = 0; }), "accepted");

@@ -680,6 +680,8 @@ template <Order order>
       best7 = bound.better(best7, bound.limited(bound.bring(stripe + 224), limit));
     }
   }
+  // GCC would else copy all registers in the loop.
+  __asm__("" : "+x"(best0), "+x"(best1), "+x"(best2), "+x"(best3), "+x"(best4), "+x"(best5), "+x"(best6), "+x"(best7));
   const Vector four0 = join(join(bound.compare(best0), bound.compare(best1)), join(bound.compare(best2), bound.compare(best3)));
   const Vector four1 = join(join(bound.compare(best4), bound.compare(best5)), join(bound.compare(best6), bound.compare(best7)));
   // Even cells are in the low half, odd ones in the high half, each as two bytes.
@@ -779,6 +781,7 @@ template <Order order>
       best3 = bound.better(best3, joined_stripes(bound, stripe + 192, limits));
     }
   }
+  __asm__("" : "+x"(best0), "+x"(best1), "+x"(best2), "+x"(best3));
   // Even cells are in the low half, odd ones in the high half, each as four bytes.
   const Vector four = join(join(bound.compare(best0), bound.compare(best1)), join(bound.compare(best2), bound.compare(best3)));
   const __m128i ordered0 = _mm_unpacklo_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
@@ -832,7 +835,9 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
 
 // ---- first largest --------------------------------------------------------------------------------------------------
 
-// Keys of the three widths: load makes signed keys, largest reduces a vector, of_element is the scalar truth.
+// Keys of the three widths. `keys` makes signed keys of a vector and of_element of one element. Where no lane is NaN and the
+// greatest key is not that of the two zeros, `plain_keys` gives the same greatest key and exactly the lanes with the bits
+// `bits_of(key)` have it; `seen` collects what is_special needs to tell.
 struct Keys8 {
   using Bits = std::uint8_t;
   Vector flip;
@@ -840,6 +845,10 @@ struct Keys8 {
 
   Vector keys(const Bits *from) const { return _mm256_xor_si256(load(from), flip); }
   std::int32_t of_element(Bits bits) const { return static_cast<std::int8_t>(bits ^ static_cast<std::uint8_t>(flip_bits)); }
+  Vector plain_keys(const Bits *from, Vector &) const { return keys(from); }
+  bool is_special(Vector, std::int32_t) const { return false; }
+  Vector bits_of(std::int32_t key) const { return _mm256_xor_si256(splat(key), flip); }
+
   static Vector greatest(Vector a, Vector b) { return _mm256_max_epi8(a, b); }
   static Vector equal(Vector a, Vector b) { return _mm256_cmpeq_epi8(a, b); }
   static Vector splat(std::int32_t key) { return _mm256_set1_epi8(static_cast<char>(key)); }
@@ -850,6 +859,8 @@ struct Keys8 {
     const __m128i words = _mm_min_epu8(complement, _mm_srli_epi16(complement, 8));
     return static_cast<std::int8_t>(127 ^ (_mm_cvtsi128_si32(_mm_minpos_epu16(words)) & 0xFF));
   }
+  // One bit for each of 32 elements that are equal.
+  static std::uint32_t equal_mask(const Bits *elements, Vector bits) { return byte_mask(equal(load(elements), bits)); }
 };
 
 struct Keys16 {
@@ -870,6 +881,17 @@ struct Keys16 {
     const std::int32_t value = static_cast<std::int32_t>(magnitude > infinity_bits ? 0x7FFFU : magnitude);
     return (bits & 0x8000U) != 0 && magnitude <= infinity_bits ? -value : value;
   }
+  Vector plain_keys(const Bits *from, Vector &seen) const {
+    const Vector bits = load(from);
+    const Vector magnitude = _mm256_and_si256(bits, _mm256_set1_epi16(INT16_MAX));
+    seen = _mm256_max_epi16(seen, magnitude);
+    return _mm256_sign_epi16(magnitude, bits);
+  }
+  bool is_special(Vector seen, std::int32_t key) const {
+    return key == 0 || byte_mask(_mm256_cmpgt_epi16(seen, infinity)) != 0;
+  }
+  Vector bits_of(std::int32_t key) const { return splat(key < 0 ? -key | 0x8000 : key); }
+
   static Vector greatest(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
   static Vector equal(Vector a, Vector b) { return _mm256_cmpeq_epi16(a, b); }
   static Vector splat(std::int32_t key) { return _mm256_set1_epi16(static_cast<std::int16_t>(key)); }
@@ -877,6 +899,10 @@ struct Keys16 {
     const __m128i half = _mm_max_epi16(_mm256_castsi256_si128(keys_s16x16), _mm256_extracti128_si256(keys_s16x16, 1));
     const __m128i complement = _mm_xor_si128(half, _mm_set1_epi16(INT16_MAX));
     return static_cast<std::int16_t>(0x7FFF ^ (_mm_cvtsi128_si32(_mm_minpos_epu16(complement)) & 0xFFFF));
+  }
+  static std::uint32_t equal_mask(const Bits *elements, Vector bits) {
+    const Vector bytes = _mm256_packs_epi16(equal(load(elements), bits), equal(load(elements + 16), bits));
+    return byte_mask(_mm256_permute4x64_epi64(bytes, 0xD8));
   }
 };
 
@@ -899,6 +925,17 @@ struct Keys32 {
     const std::int32_t value = static_cast<std::int32_t>(magnitude);
     return (bits >> 31U) != 0 ? -value : value;
   }
+  Vector plain_keys(const Bits *from, Vector &seen) const {
+    const Vector bits = load(from);
+    const Vector magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(INT32_MAX));
+    seen = _mm256_max_epi32(seen, magnitude);
+    return _mm256_sign_epi32(magnitude, bits);
+  }
+  bool is_special(Vector seen, std::int32_t key) const {
+    return key == 0 || byte_mask(_mm256_cmpgt_epi32(seen, _mm256_set1_epi32(0x7F800000))) != 0;
+  }
+  Vector bits_of(std::int32_t key) const { return splat(key < 0 ? -key | INT32_MIN : key); }
+
   static Vector greatest(Vector a, Vector b) { return _mm256_max_epi32(a, b); }
   static Vector equal(Vector a, Vector b) { return _mm256_cmpeq_epi32(a, b); }
   static Vector splat(std::int32_t key) { return _mm256_set1_epi32(key); }
@@ -908,21 +945,18 @@ struct Keys32 {
     half = _mm_max_epi32(half, _mm_shuffle_epi32(half, 0xB1));
     return _mm_cvtsi128_si32(half);
   }
+  static std::uint32_t equal_mask(const Bits *elements, Vector bits) {
+    const Vector words0 = _mm256_packs_epi32(equal(load(elements), bits), equal(load(elements + 8), bits));
+    const Vector words1 = _mm256_packs_epi32(equal(load(elements + 16), bits), equal(load(elements + 24), bits));
+    const Vector bytes = _mm256_packs_epi16(words0, words1);
+    return byte_mask(_mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+  }
 };
 
+// Vector by vector, for every input.
 template <typename Keys>
-Best best_of(const Keys &order, const typename Keys::Bits *elements, std::size_t length) {
+Best best_of_vectors(const Keys &order, const typename Keys::Bits *elements, std::size_t length) {
   constexpr std::size_t lanes = vector_bytes / sizeof(typename Keys::Bits);
-  if (length < lanes) {
-    Best best{order.of_element(elements[0]), 0};
-    for (std::size_t lane = 1; lane < length; ++lane) {
-      const std::int32_t key = order.of_element(elements[lane]);
-      if (key > best.key) {
-        best = {key, static_cast<std::uint32_t>(lane)};
-      }
-    }
-    return best;
-  }
   const std::size_t last = length - lanes;
   Vector greatest = order.keys(elements + last);
   for (std::size_t at = 0; at < last; at += lanes) {
@@ -938,6 +972,51 @@ Best best_of(const Keys &order, const typename Keys::Bits *elements, std::size_t
   }
   const std::uint32_t bits = byte_mask(Keys::equal(order.keys(elements + last), wanted));
   return {key, static_cast<std::uint32_t>(last + trailing_zeros(bits) / sizeof(typename Keys::Bits))};
+}
+
+template <typename Keys>
+Best best_of(const Keys &order, const typename Keys::Bits *elements, std::size_t length) {
+  constexpr std::size_t lanes = vector_bytes / sizeof(typename Keys::Bits);
+  if (length < lanes) {
+    Best best{order.of_element(elements[0]), 0};
+    for (std::size_t lane = 1; lane < length; ++lane) {
+      const std::int32_t key = order.of_element(elements[lane]);
+      if (key > best.key) {
+        best = {key, static_cast<std::uint32_t>(lane)};
+      }
+    }
+    return best;
+  }
+  if (length < 32 || length > 128) {
+    return best_of_vectors(order, elements, length);
+  }
+  const std::size_t last = length - lanes;
+  Vector seen = _mm256_setzero_si256();
+  Vector greatest = order.plain_keys(elements + last, seen);
+  for (std::size_t at = 0; at < last; at += lanes) {
+    greatest = Keys::greatest(greatest, order.plain_keys(elements + at, seen));
+  }
+  const std::int32_t key = Keys::largest(greatest);
+  if (order.is_special(seen, key)) {
+    return best_of_vectors(order, elements, length);
+  }
+  // Groups of 32, which overlap in shorter lengths. Where the first equal lane is depends on the data, so that no branch
+  // should.
+  const Vector wanted = order.bits_of(key);
+  const std::size_t last_group = length - 32;
+  const std::size_t group1 = last_group < 32 ? last_group : 32;
+  std::uint64_t mask = Keys::equal_mask(elements, wanted);
+  mask |= static_cast<std::uint64_t>(Keys::equal_mask(elements + group1, wanted)) << group1;
+  std::size_t at = 0;
+  if (length > 64) {
+    const std::size_t group2 = last_group < 64 ? last_group : 64;
+    const std::uint64_t mask2 = Keys::equal_mask(elements + group2, wanted);
+    const std::uint64_t mask3 = Keys::equal_mask(elements + last_group, wanted);
+    const std::uint64_t behind = 0 - static_cast<std::uint64_t>(mask == 0);
+    mask |= (mask2 | mask3 << (last_group - group2)) & behind;
+    at = group2 & behind;
+  }
+  return {key, static_cast<std::uint32_t>(at + static_cast<std::size_t>(__builtin_ctzll(mask)))};
 }
 
 Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip) {
@@ -1001,24 +1080,34 @@ bool suppressed(const SuppressionBlock *pool, std::uint32_t first, const Rounded
 
 // A pixel is held as two parts, its first and its last `part` bytes (a power of two, 32 at most), which may overlap: the
 // coefficients of bytes that are held twice are zero in the second part.
+//
+// Wide products take each byte as the high byte of a signed word, so that they are 256 times as large: at most
+// 64·255·128·256 < 2^31. Narrow products need bytes made unsigned and neighbouring coefficients whose magnitudes sum to at
+// most 128, so that the sum of two products, at most 255·128, fits a signed word.
 struct DotPlan {
   Vector flip;
   Vector even[2];  // coefficients of the even bytes of a vector
   Vector odd[2];
+  Vector both[2];  // of all bytes, for narrow products
   std::size_t length;
   std::size_t part;
 };
+
+enum class Products { Wide, Narrow };
 
 template <bool flipped>
 Vector flip_bytes(const DotPlan &plan, Vector bytes) {
   return flipped ? _mm256_xor_si256(bytes, plan.flip) : bytes;
 }
 
-// 256 times the products: each byte is taken as the high byte of a signed word. |sum| ≤ 64·255·128·256 < 2^31.
-Vector products_s32x8(Vector bytes, Vector even, Vector odd) {
+template <Products products>
+Vector products_s32x8(const DotPlan &plan, Vector bytes, std::size_t vector) {
+  if (products == Products::Narrow) {
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, plan.both[vector]), _mm256_set1_epi16(1));
+  }
   const Vector even_words = _mm256_slli_epi16(bytes, 8);
   const Vector odd_words = _mm256_and_si256(bytes, _mm256_set1_epi16(static_cast<std::int16_t>(0xFF00)));
-  return _mm256_add_epi32(_mm256_madd_epi16(even_words, even), _mm256_madd_epi16(odd_words, odd));
+  return _mm256_add_epi32(_mm256_madd_epi16(even_words, plan.even[vector]), _mm256_madd_epi16(odd_words, plan.odd[vector]));
 }
 
 Vector load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::size_t part) {
@@ -1044,60 +1133,65 @@ Vector load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::size
 
 enum class PixelForm { Short, OneVector, TwoVectors };
 
-template <PixelForm form, bool flipped>
-Vector pixel_products(const DotPlan &plan, const std::uint8_t *pixel) {
+template <PixelForm form, Products products, bool flipped>
+[[gnu::always_inline]] inline Vector pixel_products(const DotPlan &plan, const std::uint8_t *pixel) {
   if (form == PixelForm::Short) {
-    const Vector bytes = flip_bytes<flipped>(plan, load_short_pixel(pixel, plan.length, plan.part));
-    return products_s32x8(bytes, plan.even[0], plan.odd[0]);
+    return products_s32x8<products>(plan, flip_bytes<flipped>(plan, load_short_pixel(pixel, plan.length, plan.part)), 0);
   }
-  const Vector sum = products_s32x8(flip_bytes<flipped>(plan, load(pixel)), plan.even[0], plan.odd[0]);
+  const Vector sum = products_s32x8<products>(plan, flip_bytes<flipped>(plan, load(pixel)), 0);
   if (form == PixelForm::OneVector) {
     return sum;
   }
   const Vector bytes = flip_bytes<flipped>(plan, load(pixel + plan.length - vector_bytes));
-  return _mm256_add_epi32(sum, products_s32x8(bytes, plan.even[1], plan.odd[1]));
+  return _mm256_add_epi32(sum, products_s32x8<products>(plan, bytes, 1));
 }
 
-template <PixelForm form, bool flipped>
-void dots_of(const DotPlan &plan, std::int32_t correction, const std::uint8_t *prototypes, std::size_t pixels,
-             std::size_t pixel_step, std::int32_t *dots) {
+// Sums of four pixels, in either half those of its lanes.
+template <PixelForm form, Products products, bool flipped>
+[[gnu::always_inline]] inline Vector four_pixels(const DotPlan &plan, const std::uint8_t *pixel, std::size_t pixel_step) {
+  const Vector sum01 = _mm256_hadd_epi32(pixel_products<form, products, flipped>(plan, pixel),
+                                         pixel_products<form, products, flipped>(plan, pixel + pixel_step));
+  const Vector sum23 = _mm256_hadd_epi32(pixel_products<form, products, flipped>(plan, pixel + 2 * pixel_step),
+                                         pixel_products<form, products, flipped>(plan, pixel + 3 * pixel_step));
+  return _mm256_hadd_epi32(sum01, sum23);
+}
+
+template <PixelForm form, Products products, bool flipped>
+[[gnu::noinline]] void dots_of(const DotPlan &whole_plan, std::int32_t correction, const std::uint8_t *prototypes,
+                               std::size_t pixels, std::size_t pixel_step, std::int32_t *dots) {
+  constexpr int scale_bits = products == Products::Wide ? 8 : 0;
+  const DotPlan plan = whole_plan;
+  const Vector corrections = _mm256_set1_epi32(correction);
   const std::uint8_t *pixel = prototypes;
   std::size_t index = 0;
   for (; index + 8 <= pixels; index += 8, pixel += 8 * pixel_step) {
-    const std::uint8_t *second = pixel + 4 * pixel_step;
-    const Vector sum01 = _mm256_hadd_epi32(pixel_products<form, flipped>(plan, pixel),
-                                           pixel_products<form, flipped>(plan, pixel + pixel_step));
-    const Vector sum23 = _mm256_hadd_epi32(pixel_products<form, flipped>(plan, pixel + 2 * pixel_step),
-                                           pixel_products<form, flipped>(plan, pixel + 3 * pixel_step));
-    const Vector sum45 = _mm256_hadd_epi32(pixel_products<form, flipped>(plan, second),
-                                           pixel_products<form, flipped>(plan, second + pixel_step));
-    const Vector sum67 = _mm256_hadd_epi32(pixel_products<form, flipped>(plan, second + 2 * pixel_step),
-                                           pixel_products<form, flipped>(plan, second + 3 * pixel_step));
-    const Vector low = _mm256_hadd_epi32(sum01, sum23);
-    const Vector high = _mm256_hadd_epi32(sum45, sum67);
+    const Vector low = four_pixels<form, products, flipped>(plan, pixel, pixel_step);
+    const Vector high = four_pixels<form, products, flipped>(plan, pixel + 4 * pixel_step, pixel_step);
     const Vector sums = _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31));
-    store(dots + index, _mm256_sub_epi32(_mm256_srai_epi32(sums, 8), _mm256_set1_epi32(correction)));
+    store(dots + index, _mm256_sub_epi32(_mm256_srai_epi32(sums, scale_bits), corrections));
   }
   for (; index < pixels; ++index, pixel += pixel_step) {
-    const Vector sum = pixel_products<form, flipped>(plan, pixel);
+    const Vector sum = pixel_products<form, products, flipped>(plan, pixel);
     __m128i half = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
     half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
     half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0xB1));
-    dots[index] = (_mm_cvtsi128_si32(half) >> 8) - correction;
+    dots[index] = (_mm_cvtsi128_si32(half) >> scale_bits) - correction;
   }
 }
 
-template <bool flipped>
+template <Products products, bool flipped>
 void dots_of_length(const DotPlan &plan, std::int32_t correction, const std::uint8_t *prototypes, std::size_t pixels,
                     std::size_t pixel_step, std::int32_t *dots) {
   if (plan.length < vector_bytes) {
-    dots_of<PixelForm::Short, flipped>(plan, correction, prototypes, pixels, pixel_step, dots);
+    dots_of<PixelForm::Short, products, flipped>(plan, correction, prototypes, pixels, pixel_step, dots);
   } else if (plan.length == vector_bytes) {
-    dots_of<PixelForm::OneVector, flipped>(plan, correction, prototypes, pixels, pixel_step, dots);
+    dots_of<PixelForm::OneVector, products, flipped>(plan, correction, prototypes, pixels, pixel_step, dots);
   } else {
-    dots_of<PixelForm::TwoVectors, flipped>(plan, correction, prototypes, pixels, pixel_step, dots);
+    dots_of<PixelForm::TwoVectors, products, flipped>(plan, correction, prototypes, pixels, pixel_step, dots);
   }
 }
+
+std::int32_t magnitude_of(std::int32_t value) { return value < 0 ? -value : value; }
 
 void mask_dots_8(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
                  std::size_t pixel_step, std::int32_t *dots) {
@@ -1113,16 +1207,30 @@ void mask_dots_8(const MaskCoefficients &coefficients, const std::uint8_t *proto
     const std::int16_t value = at < part || byte >= part ? coefficients.centred[byte] : std::int16_t{0};
     (at % 2 == 0 ? even : odd)[at / 2] = value;
   }
-  const DotPlan plan = {_mm256_set1_epi8(static_cast<char>(coefficients.prototype_flip)),
+  std::int8_t both[64] = {};
+  bool narrow = true;
+  for (std::size_t pair = 0; pair < 32; ++pair) {
+    narrow = narrow && even[pair] < 128 && odd[pair] < 128 && magnitude_of(even[pair]) + magnitude_of(odd[pair]) <= 128;
+    both[2 * pair] = static_cast<std::int8_t>(even[pair]);
+    both[2 * pair + 1] = static_cast<std::int8_t>(odd[pair]);
+  }
+  // Narrow products see bytes 128 larger.
+  const std::uint32_t flip = (coefficients.prototype_flip & 0xFFU) ^ (narrow ? 0x80U : 0U);
+  const std::int32_t correction = (coefficients.prototype_zero + (narrow ? 128 : 0)) * coefficients.sum_centred;
+  const DotPlan plan = {_mm256_set1_epi8(static_cast<char>(flip)),
                         {load(even), load(even + 16)},
                         {load(odd), load(odd + 16)},
+                        {load(both), load(both + 32)},
                         length,
                         part};
-  const std::int32_t correction = coefficients.prototype_zero * coefficients.sum_centred;
-  if (static_cast<std::uint8_t>(coefficients.prototype_flip) == 0) {
-    dots_of_length<false>(plan, correction, prototypes, pixels, pixel_step, dots);
+  if (narrow && flip == 0) {
+    dots_of_length<Products::Narrow, false>(plan, correction, prototypes, pixels, pixel_step, dots);
+  } else if (narrow) {
+    dots_of_length<Products::Narrow, true>(plan, correction, prototypes, pixels, pixel_step, dots);
+  } else if (flip == 0) {
+    dots_of_length<Products::Wide, false>(plan, correction, prototypes, pixels, pixel_step, dots);
   } else {
-    dots_of_length<true>(plan, correction, prototypes, pixels, pixel_step, dots);
+    dots_of_length<Products::Wide, true>(plan, correction, prototypes, pixels, pixel_step, dots);
   }
 }
 

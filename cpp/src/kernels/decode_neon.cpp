@@ -25,88 +25,127 @@ std::uint64_t without_bytes(std::uint64_t bits, std::size_t bytes) {
   return bytes >= vector_bytes ? 0 : bits >> (bits_of_byte * bytes) << (bits_of_byte * bytes);
 }
 
+// What a kernel needs to know of a width; vectors are bytes throughout.
 struct Lane8 {
   using Element = std::int8_t;
   using Bits = std::uint8_t;
-  using Vector = int8x16_t;
   static constexpr std::int32_t lowest = -128;
   static constexpr std::int32_t highest = 127;
-  static Vector of(Bytes bytes) { return vreinterpretq_s8_u8(bytes); }
-  static Vector splat(std::int32_t value) { return vdupq_n_s8(static_cast<Element>(value)); }
-  static Vector flip(Vector a, Vector b) { return veorq_s8(a, b); }
-  static Vector greatest(Vector a, Vector b) { return vmaxq_s8(a, b); }
-  static Vector least(Vector a, Vector b) { return vminq_s8(a, b); }
-  static Vector greatest_of_pairs(Vector a, Vector b) { return vpmaxq_s8(a, b); }
-  static Bytes greater(Vector a, Vector b) { return vcgtq_s8(a, b); }
-  static Bytes equal(Vector a, Vector b) { return vceqq_s8(a, b); }
-  static std::int32_t largest(Vector a) { return vmaxvq_s8(a); }
-  static Vector load(const void *from) { return vld1q_s8(static_cast<const Element *>(from)); }
-  static void store(void *to, Vector value) { vst1q_s8(static_cast<Element *>(to), value); }
+  static int8x16_t s(Bytes a) { return vreinterpretq_s8_u8(a); }
+  static Bytes splat(std::uint32_t bits) { return vdupq_n_u8(static_cast<Bits>(bits)); }
+  static Bytes greatest(Bytes a, Bytes b) { return vreinterpretq_u8_s8(vmaxq_s8(s(a), s(b))); }
+  static Bytes greatest_unsigned(Bytes a, Bytes b) { return vmaxq_u8(a, b); }
+  static Bytes least(Bytes a, Bytes b) { return vreinterpretq_u8_s8(vminq_s8(s(a), s(b))); }
+  static Bytes least_unsigned(Bytes a, Bytes b) { return vminq_u8(a, b); }
+  static Bytes greatest_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_s8(vpmaxq_s8(s(a), s(b))); }
+  static Bytes greatest_unsigned_of_pairs(Bytes a, Bytes b) { return vpmaxq_u8(a, b); }
+  static Bytes least_unsigned_of_pairs(Bytes a, Bytes b) { return vpminq_u8(a, b); }
+  static Bytes greater(Bytes a, Bytes b) { return vcgtq_s8(s(a), s(b)); }
 };
 
 struct Lane16 {
   using Element = std::int16_t;
   using Bits = std::uint16_t;
-  using Vector = int16x8_t;
   static constexpr std::int32_t lowest = -32768;
   static constexpr std::int32_t highest = 32767;
-  static Vector of(Bytes bytes) { return vreinterpretq_s16_u8(bytes); }
-  static Vector splat(std::int32_t value) { return vdupq_n_s16(static_cast<Element>(value)); }
-  static Vector flip(Vector a, Vector b) { return veorq_s16(a, b); }
-  static Vector greatest(Vector a, Vector b) { return vmaxq_s16(a, b); }
-  static Vector least(Vector a, Vector b) { return vminq_s16(a, b); }
-  static Vector greatest_of_pairs(Vector a, Vector b) { return vpmaxq_s16(a, b); }
-  static Bytes greater(Vector a, Vector b) { return vreinterpretq_u8_u16(vcgtq_s16(a, b)); }
-  static Bytes equal(Vector a, Vector b) { return vreinterpretq_u8_u16(vceqq_s16(a, b)); }
-  static std::int32_t largest(Vector a) { return vmaxvq_s16(a); }
-  static Vector load(const void *from) { return of(vld1q_u8(static_cast<const std::uint8_t *>(from))); }
-  static void store(void *to, Vector value) { vst1q_u8(static_cast<std::uint8_t *>(to), vreinterpretq_u8_s16(value)); }
+  static int16x8_t s(Bytes a) { return vreinterpretq_s16_u8(a); }
+  static uint16x8_t u(Bytes a) { return vreinterpretq_u16_u8(a); }
+  static Bytes splat(std::uint32_t bits) { return vreinterpretq_u8_u16(vdupq_n_u16(static_cast<Bits>(bits))); }
+  static Bytes greatest(Bytes a, Bytes b) { return vreinterpretq_u8_s16(vmaxq_s16(s(a), s(b))); }
+  static Bytes greatest_unsigned(Bytes a, Bytes b) { return vreinterpretq_u8_u16(vmaxq_u16(u(a), u(b))); }
+  static Bytes least(Bytes a, Bytes b) { return vreinterpretq_u8_s16(vminq_s16(s(a), s(b))); }
+  static Bytes least_unsigned(Bytes a, Bytes b) { return vreinterpretq_u8_u16(vminq_u16(u(a), u(b))); }
+  static Bytes greatest_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_s16(vpmaxq_s16(s(a), s(b))); }
+  static Bytes greatest_unsigned_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_u16(vpmaxq_u16(u(a), u(b))); }
+  static Bytes least_unsigned_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_u16(vpminq_u16(u(a), u(b))); }
+  static Bytes greater(Bytes a, Bytes b) { return vreinterpretq_u8_u16(vcgtq_s16(s(a), s(b))); }
 };
 
 struct Lane32 {
   using Element = std::int32_t;
   using Bits = std::uint32_t;
-  using Vector = int32x4_t;
   static constexpr std::int32_t lowest = INT32_MIN;
   static constexpr std::int32_t highest = INT32_MAX;
-  static Vector of(Bytes bytes) { return vreinterpretq_s32_u8(bytes); }
-  static Vector splat(std::int32_t value) { return vdupq_n_s32(value); }
-  static Vector flip(Vector a, Vector b) { return veorq_s32(a, b); }
-  static Vector greatest(Vector a, Vector b) { return vmaxq_s32(a, b); }
-  static Vector greatest_of_pairs(Vector a, Vector b) { return vpmaxq_s32(a, b); }
-  static Bytes greater(Vector a, Vector b) { return vreinterpretq_u8_u32(vcgtq_s32(a, b)); }
-  static Bytes equal(Vector a, Vector b) { return vreinterpretq_u8_u32(vceqq_s32(a, b)); }
-  static std::int32_t largest(Vector a) { return vmaxvq_s32(a); }
-  static Vector load(const void *from) { return of(vld1q_u8(static_cast<const std::uint8_t *>(from))); }
-  static void store(void *to, Vector value) { vst1q_u8(static_cast<std::uint8_t *>(to), vreinterpretq_u8_s32(value)); }
+  static int32x4_t s(Bytes a) { return vreinterpretq_s32_u8(a); }
+  static uint32x4_t u(Bytes a) { return vreinterpretq_u32_u8(a); }
+  static Bytes splat(std::uint32_t bits) { return vreinterpretq_u8_u32(vdupq_n_u32(bits)); }
+  static Bytes greatest(Bytes a, Bytes b) { return vreinterpretq_u8_s32(vmaxq_s32(s(a), s(b))); }
+  static Bytes greatest_unsigned(Bytes a, Bytes b) { return vreinterpretq_u8_u32(vmaxq_u32(u(a), u(b))); }
+  static Bytes least_unsigned(Bytes a, Bytes b) { return vreinterpretq_u8_u32(vminq_u32(u(a), u(b))); }
+  static Bytes greatest_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_s32(vpmaxq_s32(s(a), s(b))); }
+  static Bytes greatest_unsigned_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_u32(vpmaxq_u32(u(a), u(b))); }
+  static Bytes least_unsigned_of_pairs(Bytes a, Bytes b) { return vreinterpretq_u8_u32(vpminq_u32(u(a), u(b))); }
+  static Bytes greater(Bytes a, Bytes b) { return vreinterpretq_u8_u32(vcgtq_s32(s(a), s(b))); }
+};
+
+// The order that a flip gives to bits. The first three are reduced without an XOR for each vector.
+enum class Order {
+  Signed,    // flip 0
+  Unsigned,  // flip of the sign
+  Reversed,  // flip of all but the sign: the smaller unsigned number is the better one
+  Flipped,   // any other flip
 };
 
 // A gate whose threshold is above the lowest value: a lane passes when it is greater than threshold − 1, and a lane that
-// holds the lowest value never does.
-template <typename Lane, bool flipped>
+// holds `nothing` never does.
+template <typename Lane, Order order>
 struct Bound {
-  using Vector = typename Lane::Vector;
-
-  Vector flip;
-  Vector below;
+  Bytes flip;
+  Bytes below;
   std::uint32_t flip_bits;
   std::int32_t threshold;
 
   explicit Bound(Gate gate)
-      : flip(Lane::splat(static_cast<std::int32_t>(gate.flip))),
-        below(Lane::splat(gate.threshold - 1)),
+      : flip(Lane::splat(gate.flip)),
+        below(Lane::splat(static_cast<std::uint32_t>(gate.threshold - 1))),
         flip_bits(gate.flip),
         threshold(gate.threshold) {}
 
-  Vector keys_of(Vector bits) const { return flipped ? Lane::flip(bits, flip) : bits; }
-  Vector keys(const std::uint8_t *from) const { return keys_of(Lane::load(from)); }
-  std::uint64_t passing(Vector keys_of_lanes) const { return nibble_mask(Lane::greater(keys_of_lanes, below)); }
+  Bytes bring(Bytes bits) const { return order == Order::Flipped ? veorq_u8(bits, flip) : bits; }
+  Bytes bring(const std::uint8_t *from) const { return bring(vld1q_u8(from)); }
+
+  static Bytes better(Bytes a, Bytes b) {
+    return order == Order::Unsigned   ? Lane::greatest_unsigned(a, b)
+           : order == Order::Reversed ? Lane::least_unsigned(a, b)
+                                      : Lane::greatest(a, b);
+  }
+  static Bytes better_of_pairs(Bytes a, Bytes b) {
+    return order == Order::Unsigned   ? Lane::greatest_unsigned_of_pairs(a, b)
+           : order == Order::Reversed ? Lane::least_unsigned_of_pairs(a, b)
+                                      : Lane::greatest_of_pairs(a, b);
+  }
+  static Bytes nothing() {
+    return order == Order::Unsigned   ? vdupq_n_u8(0)
+           : order == Order::Reversed ? vdupq_n_u8(0xFF)
+                                      : Lane::splat(static_cast<std::uint32_t>(Lane::lowest));
+  }
+  // The limit that brings lanes that do not count to `nothing`; `counted` is 0xFF in the bytes of lanes that count.
+  static Bytes limit(Bytes counted) { return order == Order::Unsigned ? counted : veorq_u8(counted, nothing()); }
+  static Bytes limited(Bytes lanes, Bytes limits) {
+    return order == Order::Unsigned   ? vandq_u8(lanes, limits)
+           : order == Order::Reversed ? vorrq_u8(lanes, limits)
+                                      : Lane::least(lanes, limits);
+  }
+
+  // Bytes of lanes that pass are 0xFF.
+  Bytes compare(Bytes best) const {
+    const bool flip_now = order == Order::Unsigned || order == Order::Reversed;
+    return Lane::greater(flip_now ? veorq_u8(best, flip) : best, below);
+  }
+  std::uint64_t passing(Bytes best) const { return nibble_mask(compare(best)); }
   bool passes(const std::uint8_t *element) const {
     typename Lane::Bits bits;
     __builtin_memcpy(&bits, element, sizeof(bits));
     return static_cast<typename Lane::Element>(bits ^ static_cast<typename Lane::Bits>(flip_bits)) >= threshold;
   }
 };
+
+template <typename Lane>
+Order order_of(std::uint32_t flip) {
+  constexpr auto sign = static_cast<typename Lane::Bits>(1U << (8 * sizeof(typename Lane::Bits) - 1));
+  const auto bits = static_cast<typename Lane::Bits>(flip);
+  return bits == 0 ? Order::Signed : bits == sign ? Order::Unsigned : bits == sign - 1U ? Order::Reversed : Order::Flipped;
+}
 
 std::size_t every_index(std::size_t count, std::uint32_t *hits) {
   for (std::size_t index = 0; index < count; ++index) {
@@ -154,60 +193,59 @@ Bytes load_short_row(const std::uint8_t *row, std::size_t row_bytes) {
   return vdupq_n_u8(row[0]);
 }
 
-// The greatest lanes of a row of at least a vector. `fixed_bytes` is its size where it is known to the compiler, else zero.
-// The last vector of other rows overlaps the one before it.
-template <typename Lane, bool flipped, std::size_t fixed_bytes>
-typename Lane::Vector long_row(const Bound<Lane, flipped> &bound, const std::uint8_t *row, std::size_t row_bytes) {
-  typename Lane::Vector best;
+// The best lanes of a row of at least a vector. `fixed_bytes` is its size where it is known to the compiler, else zero. The
+// last vector of other rows overlaps the one before it.
+template <typename Lane, Order order, std::size_t fixed_bytes>
+[[gnu::always_inline]] inline Bytes best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row,
+                                                std::size_t row_bytes) {
   if (fixed_bytes != 0) {
-    best = bound.keys(row);
+    Bytes best = bound.bring(row);
     for (std::size_t at = vector_bytes; at < fixed_bytes; at += vector_bytes) {
-      best = Lane::greatest(best, bound.keys(row + at));
+      best = bound.better(best, bound.bring(row + at));
     }
     return best;
   }
-  best = bound.keys(row + row_bytes - vector_bytes);
+  Bytes best = bound.bring(row + row_bytes - vector_bytes);
   for (std::size_t at = 0; at + vector_bytes < row_bytes; at += vector_bytes) {
-    best = Lane::greatest(best, bound.keys(row + at));
+    best = bound.better(best, bound.bring(row + at));
   }
   return best;
 }
 
 // Rows reduced pair by pair until each has one lane of one vector.
-template <typename Lane, bool flipped, std::size_t fixed_bytes, std::size_t rows>
-typename Lane::Vector long_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *row, std::size_t row_step,
-                                std::size_t row_bytes) {
+template <typename Lane, Order order, std::size_t fixed_bytes, std::size_t rows>
+[[gnu::always_inline]] inline Bytes best_of_rows(const Bound<Lane, order> &bound, const std::uint8_t *row,
+                                                 std::size_t row_step, std::size_t row_bytes) {
   if constexpr (rows == 1) {
     (void)row_step;
-    return long_row<Lane, flipped, fixed_bytes>(bound, row, row_bytes);
+    return best_of_row<Lane, order, fixed_bytes>(bound, row, row_bytes);
   } else {
-    const auto low = long_rows<Lane, flipped, fixed_bytes, rows / 2>(bound, row, row_step, row_bytes);
-    const auto high = long_rows<Lane, flipped, fixed_bytes, rows / 2>(bound, row + rows / 2 * row_step, row_step, row_bytes);
-    return Lane::greatest_of_pairs(low, high);
+    const Bytes low = best_of_rows<Lane, order, fixed_bytes, rows / 2>(bound, row, row_step, row_bytes);
+    return bound.better_of_pairs(
+        low, best_of_rows<Lane, order, fixed_bytes, rows / 2>(bound, row + rows / 2 * row_step, row_step, row_bytes));
   }
 }
 
-template <typename Lane, bool flipped, std::size_t fixed_bytes>
-std::size_t gate_long_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *base, std::size_t rows,
-                           std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits) {
+template <typename Lane, Order order, std::size_t fixed_bytes>
+std::size_t gate_long_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows, std::size_t row_step,
+                           std::size_t row_bytes, std::uint32_t *hits) {
   constexpr std::size_t group = vector_bytes / sizeof(typename Lane::Bits);
   std::size_t count = 0;
   std::size_t index = 0;
   const std::uint8_t *row = base;
   for (; index + group <= rows; index += group, row += group * row_step) {
-    const std::uint64_t bits =
-        bound.passing(long_rows<Lane, flipped, fixed_bytes, group>(bound, row, row_step, row_bytes));
+    const std::uint64_t bits = bound.passing(best_of_rows<Lane, order, fixed_bytes, group>(bound, row, row_step, row_bytes));
     count = emit_elements<Lane>(bits, index, hits, count);
   }
   for (; index < rows; ++index, row += row_step) {
     hits[count] = static_cast<std::uint32_t>(index);
-    count += bound.passing(long_row<Lane, flipped, fixed_bytes>(bound, row, row_bytes)) != 0 ? 1 : 0;
+    count += bound.passing(best_of_row<Lane, order, fixed_bytes>(bound, row, row_bytes)) != 0 ? 1 : 0;
   }
   return count;
 }
 
-template <typename Lane, bool flipped>
-std::size_t gate_each_short_row(const Bound<Lane, flipped> &bound, const std::uint8_t *base, std::size_t first_row,
+template <typename Lane, Order order>
+std::size_t gate_each_short_row(const Bound<Lane, order> &bound, const std::uint8_t *base, std::size_t first_row,
                                 std::size_t last_row, std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits,
                                 std::size_t count) {
   const std::uint8_t *row = base + first_row * row_step;
@@ -220,15 +258,15 @@ std::size_t gate_each_short_row(const Bound<Lane, flipped> &bound, const std::ui
   }
   for (std::size_t index = first_row; index < last_row; ++index, row += row_step) {
     hits[count] = static_cast<std::uint32_t>(index);
-    count += bound.passing(bound.keys_of(Lane::of(load_short_row(row, row_bytes)))) != 0 ? 1 : 0;
+    count += bound.passing(bound.bring(load_short_row(row, row_bytes))) != 0 ? 1 : 0;
   }
   return count;
 }
 
 // Short rows that lie one behind the other, at least a vector and at most 1,024 bytes of them: walks the nibbles of lanes
 // that pass. `reciprocal` is ⌊65536 / row_bytes⌋ + 1, exact for positions below 1,024.
-template <typename Lane, bool flipped>
-std::size_t walk_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *run, std::size_t run_bytes,
+template <typename Lane, Order order>
+std::size_t walk_short_rows(const Bound<Lane, order> &bound, const std::uint8_t *run, std::size_t run_bytes,
                             std::size_t first_row, std::size_t row_bytes, std::uint32_t reciprocal, std::uint32_t *hits,
                             std::size_t count) {
   std::size_t decided = 0;
@@ -238,7 +276,7 @@ std::size_t walk_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_
       at = run_bytes - vector_bytes;
       decided = decided > begin ? decided : begin;
     }
-    std::uint64_t bits = bound.passing(bound.keys(run + at));
+    std::uint64_t bits = bound.passing(bound.bring(run + at));
     if (decided > at) {
       bits = without_bytes(bits, decided - at);
     }
@@ -254,8 +292,8 @@ std::size_t walk_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_
 
 // Short rows one behind the other, in blocks with one branch each; only blocks with a lane that passes are walked. A block
 // may read into the next one: its flag is a bound.
-template <typename Lane, bool flipped>
-std::size_t gate_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_t *base, std::size_t rows,
+template <typename Lane, Order order>
+std::size_t gate_short_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows,
                             std::size_t row_bytes, std::uint32_t *hits) {
   constexpr std::size_t target_bytes = 256;
   const std::size_t block_rows = target_bytes / row_bytes;
@@ -266,10 +304,7 @@ std::size_t gate_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_
   std::size_t count = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::uint8_t *run = base + block * block_bytes;
-    typename Lane::Vector best = bound.keys(run);
-    for (std::size_t at = vector_bytes; at < target_bytes; at += vector_bytes) {
-      best = Lane::greatest(best, bound.keys(run + at));
-    }
+    const Bytes best = best_of_row<Lane, order, target_bytes>(bound, run, target_bytes);
     if (bound.passing(best) != 0) {
       count = walk_short_rows(bound, run, block_bytes, block * block_rows, row_bytes, reciprocal, hits, count);
     }
@@ -282,17 +317,17 @@ std::size_t gate_short_rows(const Bound<Lane, flipped> &bound, const std::uint8_
   return gate_each_short_row(bound, base, row, rows, row_bytes, row_bytes, hits, count);
 }
 
-template <typename Lane, bool flipped>
-std::size_t gate_rows_bound(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
-                            std::uint32_t *hits) {
+template <typename Lane, Order order>
+std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
+                               std::uint32_t *hits) {
   constexpr std::size_t usual_bytes = 80 * sizeof(typename Lane::Bits);
-  const Bound<Lane, flipped> bound(gate);
+  const Bound<Lane, order> bound(gate);
   const std::size_t row_bytes = length * sizeof(typename Lane::Bits);
   if (row_bytes == usual_bytes) {
-    return gate_long_rows<Lane, flipped, usual_bytes>(bound, base, rows, row_step, row_bytes, hits);
+    return gate_long_rows<Lane, order, usual_bytes>(bound, base, rows, row_step, row_bytes, hits);
   }
   if (row_bytes >= vector_bytes) {
-    return gate_long_rows<Lane, flipped, 0>(bound, base, rows, row_step, row_bytes, hits);
+    return gate_long_rows<Lane, order, 0>(bound, base, rows, row_step, row_bytes, hits);
   }
   if (row_step == row_bytes) {
     return gate_short_rows(bound, base, rows, row_bytes, hits);
@@ -309,19 +344,42 @@ std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t ro
   if (gate.threshold <= Lane::lowest) {
     return every_index(rows, hits);
   }
-  return static_cast<typename Lane::Bits>(gate.flip) == 0
-             ? gate_rows_bound<Lane, false>(base, rows, row_step, length, gate, hits)
-             : gate_rows_bound<Lane, true>(base, rows, row_step, length, gate, hits);
+  switch (order_of<Lane>(gate.flip)) {
+    case Order::Signed:
+      return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
+    case Order::Unsigned:
+      return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
+    case Order::Reversed:
+      return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
+    default:
+      return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
+  }
 }
 
 // ---- planes ---------------------------------------------------------------------------------------------------------
 
-template <typename Lane, bool flipped>
-std::size_t gate_planes_bound(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
-                              Gate gate, void *scratch, std::uint32_t *hits) {
-  using Vector = typename Lane::Vector;
+// Brings `together` planes into the marks. The last vector overlaps the one before it: what is in already does no harm.
+template <typename Lane, Order order, std::size_t together>
+void mark_planes(const Bound<Lane, order> bound, const std::uint8_t *planes, std::size_t plane_step, std::size_t bytes,
+                 bool fresh, std::uint8_t *marks) {
+  const std::size_t last = bytes - vector_bytes;
+  for (std::size_t begin = 0; begin < bytes; begin += vector_bytes) {
+    const std::size_t at = begin < last ? begin : last;
+    const std::uint8_t *plane = planes + at;
+    Bytes best = bound.bring(plane);
+    for (std::size_t next = 1; next < together; ++next) {
+      plane += plane_step;
+      best = bound.better(best, bound.bring(plane));
+    }
+    vst1q_u8(marks + at, fresh ? best : bound.better(best, vld1q_u8(marks + at)));
+  }
+}
+
+template <typename Lane, Order order>
+std::size_t gate_planes_in_order(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
+                                 Gate gate, void *scratch, std::uint32_t *hits) {
   constexpr std::size_t element_bytes = sizeof(typename Lane::Bits);
-  const Bound<Lane, flipped> bound(gate);
+  const Bound<Lane, order> bound(gate);
   const std::size_t bytes = cells * element_bytes;
   std::size_t count = 0;
   if (bytes < vector_bytes) {
@@ -335,39 +393,24 @@ std::size_t gate_planes_bound(const std::uint8_t *base, std::size_t cells, std::
     }
     return count;
   }
+  // Several planes at a time, so that marks are loaded and stored once for all of them.
   std::uint8_t *marks = static_cast<std::uint8_t *>(scratch);
-  const std::size_t last = bytes - vector_bytes;
-  // Four planes at a time, so that marks are loaded and stored once for four reads. The last vector overlaps the one before
-  // it: a greatest of what is already in does no harm.
   std::size_t plane = 0;
-  for (; plane + 4 <= planes; plane += 4) {
-    const std::uint8_t *plane0 = base + plane * plane_step;
-    const std::uint8_t *plane1 = plane0 + plane_step;
-    const std::uint8_t *plane2 = plane1 + plane_step;
-    const std::uint8_t *plane3 = plane2 + plane_step;
-    const bool fresh = plane == 0;
-    for (std::size_t begin = 0; begin < bytes; begin += vector_bytes) {
-      const std::size_t at = begin < last ? begin : last;
-      const Vector low = Lane::greatest(bound.keys(plane0 + at), bound.keys(plane1 + at));
-      const Vector high = Lane::greatest(bound.keys(plane2 + at), bound.keys(plane3 + at));
-      const Vector best = Lane::greatest(low, high);
-      Lane::store(marks + at, fresh ? best : Lane::greatest(best, Lane::load(marks + at)));
-    }
+  for (; plane + 8 <= planes; plane += 8) {
+    mark_planes<Lane, order, 8>(bound, base + plane * plane_step, plane_step, bytes, plane == 0, marks);
+  }
+  for (; plane + 3 <= planes; plane += 3) {
+    mark_planes<Lane, order, 3>(bound, base + plane * plane_step, plane_step, bytes, plane == 0, marks);
   }
   for (; plane < planes; ++plane) {
-    const std::uint8_t *plane0 = base + plane * plane_step;
-    const bool fresh = plane == 0;
-    for (std::size_t begin = 0; begin < bytes; begin += vector_bytes) {
-      const std::size_t at = begin < last ? begin : last;
-      const Vector best = bound.keys(plane0 + at);
-      Lane::store(marks + at, fresh ? best : Lane::greatest(best, Lane::load(marks + at)));
-    }
+    mark_planes<Lane, order, 1>(bound, base + plane * plane_step, plane_step, bytes, plane == 0, marks);
   }
+  const std::size_t last = bytes - vector_bytes;
   std::size_t at = 0;
   for (; at < last; at += vector_bytes) {
-    count = emit_elements<Lane>(bound.passing(Lane::load(marks + at)), at / element_bytes, hits, count);
+    count = emit_elements<Lane>(bound.passing(vld1q_u8(marks + at)), at / element_bytes, hits, count);
   }
-  const std::uint64_t bits = without_bytes(bound.passing(Lane::load(marks + last)), at - last);
+  const std::uint64_t bits = without_bytes(bound.passing(vld1q_u8(marks + last)), at - last);
   return emit_elements<Lane>(bits, last / element_bytes, hits, count);
 }
 
@@ -380,9 +423,16 @@ std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t
   if (gate.threshold <= Lane::lowest) {
     return every_index(cells, hits);
   }
-  return static_cast<typename Lane::Bits>(gate.flip) == 0
-             ? gate_planes_bound<Lane, false>(base, cells, planes, plane_step, gate, marks, hits)
-             : gate_planes_bound<Lane, true>(base, cells, planes, plane_step, gate, marks, hits);
+  switch (order_of<Lane>(gate.flip)) {
+    case Order::Signed:
+      return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Unsigned:
+      return gate_planes_in_order<Lane, Order::Unsigned>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Reversed:
+      return gate_planes_in_order<Lane, Order::Reversed>(base, cells, planes, plane_step, gate, marks, hits);
+    default:
+      return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
+  }
 }
 
 // ---- stripes --------------------------------------------------------------------------------------------------------
@@ -402,76 +452,144 @@ std::size_t every_stripe_cell(std::size_t cells, const std::uint16_t *masks, std
 // 0xFF in the bytes whose bit is set.
 Bytes mask_bytes(std::uint16_t mask) {
   const Bytes bits = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201ULL));
-  const Bytes spread = vcombine_u8(vdup_n_u8(static_cast<std::uint8_t>(mask & 0xFFU)), vdup_n_u8(static_cast<std::uint8_t>(mask >> 8U)));
+  const Bytes spread =
+      vcombine_u8(vdup_n_u8(static_cast<std::uint8_t>(mask & 0xFFU)), vdup_n_u8(static_cast<std::uint8_t>(mask >> 8U)));
   return vtstq_u8(spread, bits);
 }
 
-// The limit that leaves lanes of the mask as they are and brings the others to the lowest value.
-int8x16_t stripe_limit_8(std::uint16_t mask) {
-  return vreinterpretq_s8_u8(veorq_u8(mask_bytes(mask), vdupq_n_u8(0x80)));
-}
+// How a stripe of one cell is read: 16 lanes of a byte, or low and high bytes that are joined.
+template <Order order>
+struct Stripes8 {
+  using Lane = Lane8;
+  static constexpr std::size_t stripe_bytes = 16;
+  struct Limits {
+    Bytes limit;
+  };
+  Bound<Lane8, order> bound;
 
-// Cells of eight stripes in eight registers, segment by segment; the result has two lanes a cell.
-template <bool flipped>
-int8x16_t best_of_8_stripes(const Bound<Lane8, flipped> &bound, const std::uint8_t *base, std::size_t cell,
-                            const std::size_t *offsets, const std::uint16_t *masks, std::size_t segments) {
-  const int8x16_t lowest = vdupq_n_s8(INT8_MIN);
-  int8x16_t best0 = lowest;
-  int8x16_t best1 = lowest;
-  int8x16_t best2 = lowest;
-  int8x16_t best3 = lowest;
-  int8x16_t best4 = lowest;
-  int8x16_t best5 = lowest;
-  int8x16_t best6 = lowest;
-  int8x16_t best7 = lowest;
-  for (std::size_t segment = 0; segment < segments; ++segment) {
-    const std::uint8_t *stripe = base + offsets[segment] + 16 * cell;
-    if (masks[segment] == every_lane) {
-      best0 = vmaxq_s8(best0, bound.keys(stripe));
-      best1 = vmaxq_s8(best1, bound.keys(stripe + 16));
-      best2 = vmaxq_s8(best2, bound.keys(stripe + 32));
-      best3 = vmaxq_s8(best3, bound.keys(stripe + 48));
-      best4 = vmaxq_s8(best4, bound.keys(stripe + 64));
-      best5 = vmaxq_s8(best5, bound.keys(stripe + 80));
-      best6 = vmaxq_s8(best6, bound.keys(stripe + 96));
-      best7 = vmaxq_s8(best7, bound.keys(stripe + 112));
-    } else {
-      const int8x16_t limit = stripe_limit_8(masks[segment]);
-      best0 = vmaxq_s8(best0, vminq_s8(bound.keys(stripe), limit));
-      best1 = vmaxq_s8(best1, vminq_s8(bound.keys(stripe + 16), limit));
-      best2 = vmaxq_s8(best2, vminq_s8(bound.keys(stripe + 32), limit));
-      best3 = vmaxq_s8(best3, vminq_s8(bound.keys(stripe + 48), limit));
-      best4 = vmaxq_s8(best4, vminq_s8(bound.keys(stripe + 64), limit));
-      best5 = vmaxq_s8(best5, vminq_s8(bound.keys(stripe + 80), limit));
-      best6 = vmaxq_s8(best6, vminq_s8(bound.keys(stripe + 96), limit));
-      best7 = vmaxq_s8(best7, vminq_s8(bound.keys(stripe + 112), limit));
-    }
+  Limits limits(std::uint16_t mask) const { return {bound.limit(mask_bytes(mask))}; }
+  Bytes best(const std::uint8_t *stripe) const { return bound.bring(stripe); }
+  Bytes best(const std::uint8_t *stripe, const Limits &limits) const {
+    return bound.limited(bound.bring(stripe), limits.limit);
   }
-  return vpmaxq_s8(vpmaxq_s8(vpmaxq_s8(best0, best1), vpmaxq_s8(best2, best3)),
-                   vpmaxq_s8(vpmaxq_s8(best4, best5), vpmaxq_s8(best6, best7)));
-}
+};
 
-template <bool flipped>
-std::size_t gate_stripes_8_bound(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                                 const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
-  const Bound<Lane8, flipped> bound(gate);
+template <Order order>
+struct Stripes16 {
+  using Lane = Lane16;
+  static constexpr std::size_t stripe_bytes = 32;
+  struct Limits {
+    Bytes low;  // of lanes 0..7
+    Bytes high;
+  };
+  Bound<Lane16, order> bound;
+
+  Limits limits(std::uint16_t mask) const {
+    const Bytes bytes = mask_bytes(mask);
+    return {bound.limit(vzip1q_u8(bytes, bytes)), bound.limit(vzip2q_u8(bytes, bytes))};
+  }
+  Bytes best(const std::uint8_t *stripe) const {
+    const Bytes low = vld1q_u8(stripe);
+    const Bytes high = vld1q_u8(stripe + 16);
+    return bound.better(bound.bring(vzip1q_u8(low, high)), bound.bring(vzip2q_u8(low, high)));
+  }
+  Bytes best(const std::uint8_t *stripe, const Limits &limits) const {
+    const Bytes low = vld1q_u8(stripe);
+    const Bytes high = vld1q_u8(stripe + 16);
+    return bound.better(bound.limited(bound.bring(vzip1q_u8(low, high)), limits.low),
+                        bound.limited(bound.bring(vzip2q_u8(low, high)), limits.high));
+  }
+};
+
+// The best lanes of some cells, one register each.
+template <typename Stripes, std::size_t cells>
+struct BestOfCells {
+  BestOfCells<Stripes, cells / 2> low;
+  BestOfCells<Stripes, cells / 2> high;
+
+  [[gnu::always_inline]] void begin(const Stripes &stripes) {
+    low.begin(stripes);
+    high.begin(stripes);
+  }
+  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe) {
+    low.take(stripes, stripe);
+    high.take(stripes, stripe + cells / 2 * Stripes::stripe_bytes);
+  }
+  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe,
+                                   const typename Stripes::Limits &limits) {
+    low.take(stripes, stripe, limits);
+    high.take(stripes, stripe + cells / 2 * Stripes::stripe_bytes, limits);
+  }
+  // One lane a cell when there are as many cells as lanes.
+  [[gnu::always_inline]] Bytes reduced(const Stripes &stripes) const {
+    return stripes.bound.better_of_pairs(low.reduced(stripes), high.reduced(stripes));
+  }
+  [[gnu::always_inline]] void keep() {
+    low.keep();
+    high.keep();
+  }
+};
+
+template <typename Stripes>
+struct BestOfCells<Stripes, 1> {
+  Bytes best;
+
+  [[gnu::always_inline]] void begin(const Stripes &stripes) { best = stripes.bound.nothing(); }
+  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe) {
+    best = stripes.bound.better(best, stripes.best(stripe));
+  }
+  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe,
+                                   const typename Stripes::Limits &limits) {
+    best = stripes.bound.better(best, stripes.best(stripe, limits));
+  }
+  [[gnu::always_inline]] Bytes reduced(const Stripes &) const { return best; }
+  [[gnu::always_inline]] void keep() { __asm__("" : "+w"(best)); }
+};
+
+template <typename Stripes, bool masked>
+std::size_t gate_stripes_of(const Stripes stripes, const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
+                            const std::uint16_t *masks, std::size_t segments, std::uint32_t *hits) {
+  using Lane = typename Stripes::Lane;
+  constexpr std::size_t together = vector_bytes / sizeof(typename Lane::Bits);
   std::size_t count = 0;
   std::size_t cell = 0;
-  for (; cell + 16 <= cells; cell += 16) {
-    const int8x16_t best = vpmaxq_s8(best_of_8_stripes(bound, base, cell, offsets, masks, segments),
-                                     best_of_8_stripes(bound, base, cell + 8, offsets, masks, segments));
-    count = emit_elements<Lane8>(bound.passing(best), cell, hits, count);
+  for (; cell + together <= cells; cell += together) {
+    BestOfCells<Stripes, together> best;
+    best.begin(stripes);
+    for (std::size_t segment = 0; segment < segments; ++segment) {
+      const std::uint8_t *stripe = base + offsets[segment] + Stripes::stripe_bytes * cell;
+      if (masked) {
+        best.take(stripes, stripe, stripes.limits(masks[segment]));
+      } else {
+        best.take(stripes, stripe);
+      }
+    }
+    // The compiler would else copy all registers in the loop.
+    best.keep();
+    count = emit_elements<Lane>(stripes.bound.passing(best.reduced(stripes)), cell, hits, count);
   }
   for (; cell < cells; ++cell) {
-    int8x16_t best = vdupq_n_s8(INT8_MIN);
+    Bytes best = stripes.bound.nothing();
     for (std::size_t segment = 0; segment < segments; ++segment) {
-      const int8x16_t keys = bound.keys(base + offsets[segment] + 16 * cell);
-      best = vmaxq_s8(best, vminq_s8(keys, stripe_limit_8(masks[segment])));
+      const std::uint8_t *stripe = base + offsets[segment] + Stripes::stripe_bytes * cell;
+      best = stripes.bound.better(best, stripes.best(stripe, stripes.limits(masks[segment])));
     }
     hits[count] = static_cast<std::uint32_t>(cell);
-    count += bound.passing(best) != 0 ? 1 : 0;
+    count += stripes.bound.passing(best) != 0 ? 1 : 0;
   }
   return count;
+}
+
+template <typename Stripes>
+std::size_t gate_stripes_in_order(const Stripes &stripes, const std::uint8_t *base, std::size_t cells,
+                                  const std::size_t *offsets, const std::uint16_t *masks, std::size_t segments,
+                                  std::uint32_t *hits) {
+  bool masked = false;
+  for (std::size_t segment = 0; segment < segments; ++segment) {
+    masked = masked || masks[segment] != every_lane;
+  }
+  return masked ? gate_stripes_of<Stripes, true>(stripes, base, cells, offsets, masks, segments, hits)
+                : gate_stripes_of<Stripes, false>(stripes, base, cells, offsets, masks, segments, hits);
 }
 
 std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
@@ -482,81 +600,17 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
   if (gate.threshold <= Lane8::lowest) {
     return every_stripe_cell(cells, masks, segments, hits);
   }
-  return static_cast<std::uint8_t>(gate.flip) == 0
-             ? gate_stripes_8_bound<false>(base, cells, offsets, masks, segments, gate, hits)
-             : gate_stripes_8_bound<true>(base, cells, offsets, masks, segments, gate, hits);
-}
-
-// The greatest lanes of a stripe whose low and high bytes are joined.
-template <bool flipped>
-int16x8_t joined_stripe(const Bound<Lane16, flipped> &bound, const std::uint8_t *stripe) {
-  const Bytes low = vld1q_u8(stripe);
-  const Bytes high = vld1q_u8(stripe + 16);
-  return vmaxq_s16(bound.keys_of(vreinterpretq_s16_u8(vzip1q_u8(low, high))),
-                   bound.keys_of(vreinterpretq_s16_u8(vzip2q_u8(low, high))));
-}
-
-struct StripeLimit16 {
-  int16x8_t low;
-  int16x8_t high;
-};
-
-StripeLimit16 stripe_limit_16(std::uint16_t mask) {
-  const int8x16_t counted = vreinterpretq_s8_u8(mask_bytes(mask));
-  const int16x8_t lowest = vdupq_n_s16(INT16_MIN);
-  return {veorq_s16(vmovl_s8(vget_low_s8(counted)), lowest), veorq_s16(vmovl_high_s8(counted), lowest)};
-}
-
-template <bool flipped>
-int16x8_t joined_stripe(const Bound<Lane16, flipped> &bound, const std::uint8_t *stripe, const StripeLimit16 &limit) {
-  const Bytes low = vld1q_u8(stripe);
-  const Bytes high = vld1q_u8(stripe + 16);
-  return vmaxq_s16(vminq_s16(bound.keys_of(vreinterpretq_s16_u8(vzip1q_u8(low, high))), limit.low),
-                   vminq_s16(bound.keys_of(vreinterpretq_s16_u8(vzip2q_u8(low, high))), limit.high));
-}
-
-template <bool flipped>
-std::size_t gate_stripes_16_bound(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                                  const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
-  const Bound<Lane16, flipped> bound(gate);
-  const int16x8_t lowest = vdupq_n_s16(INT16_MIN);
-  std::size_t count = 0;
-  std::size_t cell = 0;
-  for (; cell + 4 <= cells; cell += 4) {
-    int16x8_t best0 = lowest;
-    int16x8_t best1 = lowest;
-    int16x8_t best2 = lowest;
-    int16x8_t best3 = lowest;
-    for (std::size_t segment = 0; segment < segments; ++segment) {
-      const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
-      if (masks[segment] == every_lane) {
-        best0 = vmaxq_s16(best0, joined_stripe(bound, stripe));
-        best1 = vmaxq_s16(best1, joined_stripe(bound, stripe + 32));
-        best2 = vmaxq_s16(best2, joined_stripe(bound, stripe + 64));
-        best3 = vmaxq_s16(best3, joined_stripe(bound, stripe + 96));
-      } else {
-        const StripeLimit16 limit = stripe_limit_16(masks[segment]);
-        best0 = vmaxq_s16(best0, joined_stripe(bound, stripe, limit));
-        best1 = vmaxq_s16(best1, joined_stripe(bound, stripe + 32, limit));
-        best2 = vmaxq_s16(best2, joined_stripe(bound, stripe + 64, limit));
-        best3 = vmaxq_s16(best3, joined_stripe(bound, stripe + 96, limit));
-      }
-    }
-    // Two lanes a cell.
-    const int16x8_t best = vpmaxq_s16(vpmaxq_s16(best0, best1), vpmaxq_s16(best2, best3));
-    const int32x4_t cells_s32x4 = vreinterpretq_s32_u8(Lane16::greater(best, bound.below));
-    count = emit_elements<Lane32>(nibble_mask(vreinterpretq_u8_u32(vtstq_s32(cells_s32x4, cells_s32x4))), cell, hits, count);
+  switch (order_of<Lane8>(gate.flip)) {
+    case Order::Signed:
+      return gate_stripes_in_order(Stripes8<Order::Signed>{Bound<Lane8, Order::Signed>(gate)}, base, cells, offsets, masks,
+                                   segments, hits);
+    case Order::Unsigned:
+      return gate_stripes_in_order(Stripes8<Order::Unsigned>{Bound<Lane8, Order::Unsigned>(gate)}, base, cells, offsets,
+                                   masks, segments, hits);
+    default:
+      return gate_stripes_in_order(Stripes8<Order::Flipped>{Bound<Lane8, Order::Flipped>(gate)}, base, cells, offsets, masks,
+                                   segments, hits);
   }
-  for (; cell < cells; ++cell) {
-    int16x8_t best = lowest;
-    for (std::size_t segment = 0; segment < segments; ++segment) {
-      const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
-      best = vmaxq_s16(best, joined_stripe(bound, stripe, stripe_limit_16(masks[segment])));
-    }
-    hits[count] = static_cast<std::uint32_t>(cell);
-    count += bound.passing(best) != 0 ? 1 : 0;
-  }
-  return count;
 }
 
 std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
@@ -567,136 +621,159 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
   if (gate.threshold <= Lane16::lowest) {
     return every_stripe_cell(cells, masks, segments, hits);
   }
-  return static_cast<std::uint16_t>(gate.flip) == 0
-             ? gate_stripes_16_bound<false>(base, cells, offsets, masks, segments, gate, hits)
-             : gate_stripes_16_bound<true>(base, cells, offsets, masks, segments, gate, hits);
+  switch (order_of<Lane16>(gate.flip)) {
+    case Order::Signed:
+      return gate_stripes_in_order(Stripes16<Order::Signed>{Bound<Lane16, Order::Signed>(gate)}, base, cells, offsets, masks,
+                                   segments, hits);
+    case Order::Reversed:
+      return gate_stripes_in_order(Stripes16<Order::Reversed>{Bound<Lane16, Order::Reversed>(gate)}, base, cells, offsets,
+                                   masks, segments, hits);
+    default:
+      return gate_stripes_in_order(Stripes16<Order::Flipped>{Bound<Lane16, Order::Flipped>(gate)}, base, cells, offsets,
+                                   masks, segments, hits);
+  }
 }
 
 // ---- first largest --------------------------------------------------------------------------------------------------
 
-// Keys of the three widths: keys makes signed keys of a vector, of_element of one element.
-struct Keys8 {
-  using Lane = Lane8;
+struct Lanes8 {
   using Bits = std::uint8_t;
-  int8x16_t flip;
-  std::uint32_t flip_bits;
-
-  int8x16_t keys(const Bits *from) const { return veorq_s8(Lane8::load(from), flip); }
-  std::int32_t of_element(Bits bits) const { return static_cast<std::int8_t>(bits ^ static_cast<std::uint8_t>(flip_bits)); }
+  using Vector = uint8x16_t;
+  static Vector load(const Bits *from) { return vld1q_u8(from); }
+  static Vector splat(std::uint32_t bits) { return vdupq_n_u8(static_cast<Bits>(bits)); }
+  static std::uint64_t equal(Vector a, Vector b) { return nibble_mask(vceqq_u8(a, b)); }
 };
 
-struct Keys16 {
-  using Lane = Lane16;
+struct Lanes16 {
   using Bits = std::uint16_t;
-  int16x8_t infinity;
-  std::uint32_t infinity_bits;
-
-  int16x8_t keys(const Bits *from) const {
-    const int16x8_t bits = Lane16::load(from);
-    const int16x8_t largest = vdupq_n_s16(INT16_MAX);
-    const int16x8_t magnitude = vandq_s16(bits, largest);
-    const int16x8_t sign = vshrq_n_s16(bits, 15);
-    const int16x8_t key = vsubq_s16(veorq_s16(magnitude, sign), sign);
-    return vbslq_s16(vcgtq_s16(magnitude, infinity), largest, key);
+  using Vector = uint16x8_t;
+  static Vector load(const Bits *from) { return vreinterpretq_u16_u8(vld1q_u8(reinterpret_cast<const std::uint8_t *>(from))); }
+  static Vector splat(std::uint32_t bits) { return vdupq_n_u16(static_cast<Bits>(bits)); }
+  static std::uint64_t equal(Vector a, Vector b) { return nibble_mask(vreinterpretq_u8_u16(vceqq_u16(a, b))); }
+  static Vector greatest(Vector a, Vector b) {
+    return vreinterpretq_u16_s16(vmaxq_s16(vreinterpretq_s16_u16(a), vreinterpretq_s16_u16(b)));
   }
-  std::int32_t of_element(Bits bits) const {
-    const std::uint32_t magnitude = bits & 0x7FFFU;
-    const std::int32_t value = static_cast<std::int32_t>(magnitude > infinity_bits ? 0x7FFFU : magnitude);
-    return (bits & 0x8000U) != 0 && magnitude <= infinity_bits ? -value : value;
-  }
+  static Vector greatest_unsigned(Vector a, Vector b) { return vmaxq_u16(a, b); }
+  static Vector least_unsigned(Vector a, Vector b) { return vminq_u16(a, b); }
+  static std::int32_t greatest_of(Vector a) { return vmaxvq_s16(vreinterpretq_s16_u16(a)); }
+  static std::uint32_t greatest_unsigned_of(Vector a) { return vmaxvq_u16(a); }
+  static std::uint32_t least_unsigned_of(Vector a) { return vminvq_u16(a); }
 };
 
-struct Keys32 {
-  using Lane = Lane32;
+struct Lanes32 {
   using Bits = std::uint32_t;
-
-  int32x4_t keys(const Bits *from) const {
-    const int32x4_t bits = Lane32::load(from);
-    const int32x4_t largest = vdupq_n_s32(INT32_MAX);
-    const int32x4_t magnitude = vandq_s32(bits, largest);
-    const int32x4_t sign = vshrq_n_s32(bits, 31);
-    const int32x4_t key = vsubq_s32(veorq_s32(magnitude, sign), sign);
-    return vbslq_s32(vcgtq_s32(magnitude, vdupq_n_s32(0x7F800000)), largest, key);
+  using Vector = uint32x4_t;
+  static Vector load(const Bits *from) { return vreinterpretq_u32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t *>(from))); }
+  static Vector splat(std::uint32_t bits) { return vdupq_n_u32(bits); }
+  static std::uint64_t equal(Vector a, Vector b) { return nibble_mask(vreinterpretq_u8_u32(vceqq_u32(a, b))); }
+  static Vector greatest(Vector a, Vector b) {
+    return vreinterpretq_u32_s32(vmaxq_s32(vreinterpretq_s32_u32(a), vreinterpretq_s32_u32(b)));
   }
-  std::int32_t of_element(Bits bits) const {
-    const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-    if (magnitude > 0x7F800000U) {
-      return INT32_MAX;
-    }
-    const std::int32_t value = static_cast<std::int32_t>(magnitude);
-    return (bits >> 31U) != 0 ? -value : value;
-  }
+  static Vector greatest_unsigned(Vector a, Vector b) { return vmaxq_u32(a, b); }
+  static Vector least_unsigned(Vector a, Vector b) { return vminq_u32(a, b); }
+  static std::int32_t greatest_of(Vector a) { return vmaxvq_s32(vreinterpretq_s32_u32(a)); }
+  static std::uint32_t greatest_unsigned_of(Vector a) { return vmaxvq_u32(a); }
+  static std::uint32_t least_unsigned_of(Vector a) { return vminvq_u32(a); }
 };
 
-template <typename Keys>
-Best best_of(const Keys &order, const typename Keys::Bits *elements, std::size_t length) {
-  using Lane = typename Keys::Lane;
-  constexpr std::size_t lanes = vector_bytes / sizeof(typename Keys::Bits);
-  if (length < lanes) {
-    Best best{order.of_element(elements[0]), 0};
+// The first lane with these bits; there is one. At least a vector of elements.
+template <typename Lanes>
+std::uint32_t first_with(const typename Lanes::Bits *elements, std::size_t length, std::uint32_t bits) {
+  constexpr std::size_t lanes = vector_bytes / sizeof(typename Lanes::Bits);
+  const typename Lanes::Vector wanted = Lanes::splat(bits);
+  const std::size_t last = length - lanes;
+  std::size_t at = 0;
+  for (; at < last; at += lanes) {
+    const std::uint64_t found = Lanes::equal(Lanes::load(elements + at), wanted);
+    if (found != 0) {
+      return static_cast<std::uint32_t>(at + first_byte(found) / sizeof(typename Lanes::Bits));
+    }
+  }
+  const std::uint64_t found = Lanes::equal(Lanes::load(elements + last), wanted);
+  return static_cast<std::uint32_t>(last + first_byte(found) / sizeof(typename Lanes::Bits));
+}
+
+Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip) {
+  const std::uint8_t flip_bits = static_cast<std::uint8_t>(flip);
+  if (length < vector_bytes) {
+    Best best{static_cast<std::int8_t>(elements[0] ^ flip_bits), 0};
     for (std::size_t lane = 1; lane < length; ++lane) {
-      const std::int32_t key = order.of_element(elements[lane]);
+      const std::int32_t key = static_cast<std::int8_t>(elements[lane] ^ flip_bits);
       if (key > best.key) {
         best = {key, static_cast<std::uint32_t>(lane)};
       }
     }
     return best;
   }
-  const std::size_t last = length - lanes;
-  typename Lane::Vector greatest = order.keys(elements + last);
-  for (std::size_t at = 0; at < last; at += lanes) {
-    greatest = Lane::greatest(greatest, order.keys(elements + at));
+  const Bytes flips = vdupq_n_u8(flip_bits);
+  const std::size_t last = length - vector_bytes;
+  Bytes greatest = veorq_u8(vld1q_u8(elements + last), flips);
+  for (std::size_t at = 0; at < last; at += vector_bytes) {
+    greatest = Lane8::greatest(greatest, veorq_u8(vld1q_u8(elements + at), flips));
   }
-  const std::int32_t key = Lane::largest(greatest);
-  const typename Lane::Vector wanted = Lane::splat(key);
-  std::uint64_t bits = 0;
-  std::size_t at = 0;
-  for (; at < last; at += lanes) {
-    bits = nibble_mask(Lane::equal(order.keys(elements + at), wanted));
-    if (bits != 0) {
-      return {key, static_cast<std::uint32_t>(at + first_byte(bits) / sizeof(typename Keys::Bits))};
-    }
-  }
-  bits = nibble_mask(Lane::equal(order.keys(elements + last), wanted));
-  return {key, static_cast<std::uint32_t>(last + first_byte(bits) / sizeof(typename Keys::Bits))};
+  const std::int32_t key = vmaxvq_s8(Lane8::s(greatest));
+  return {key, first_with<Lanes8>(elements, length, static_cast<std::uint8_t>(key) ^ flip_bits)};
 }
 
-Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip) {
-  return best_of(Keys8{vdupq_n_s8(static_cast<std::int8_t>(flip)), flip}, elements, length);
+// One element after the other, for every input.
+template <typename Bits>
+Best best_of_elements(const Bits *elements, std::size_t length, std::uint32_t infinity) {
+  constexpr std::uint32_t magnitude_mask = static_cast<Bits>(~Bits{0}) >> 1U;
+  Best best{INT32_MIN, 0};
+  for (std::size_t lane = 0; lane < length; ++lane) {
+    const std::uint32_t magnitude = elements[lane] & magnitude_mask;
+    const bool nan = magnitude > infinity;
+    const bool negative = (elements[lane] & ~magnitude_mask) != 0;
+    const std::int32_t value = static_cast<std::int32_t>(nan ? magnitude_mask : magnitude);
+    const std::int32_t key = negative && !nan ? -value : value;
+    if (key > best.key) {
+      best = {key, static_cast<std::uint32_t>(lane)};
+    }
+  }
+  return best;
+}
+
+// As signed integers, positive floats are in order and above negative ones; as unsigned integers negative floats are in the
+// reverse order and above positive ones. What is left are NaN and zeros of both signs, which go the slow way.
+template <typename Lanes>
+Best best_float(const typename Lanes::Bits *elements, std::size_t length, std::uint32_t infinity) {
+  using Vector = typename Lanes::Vector;
+  constexpr std::size_t lanes = vector_bytes / sizeof(typename Lanes::Bits);
+  constexpr std::uint32_t sign = 1U << (8 * sizeof(typename Lanes::Bits) - 1);
+  if (length < lanes) {
+    return best_of_elements(elements, length, infinity);
+  }
+  const std::size_t last = length - lanes;
+  Vector greatest = Lanes::load(elements + last);
+  Vector greatest_unsigned = greatest;
+  Vector least_unsigned = greatest;
+  for (std::size_t at = 0; at < last; at += lanes) {
+    const Vector bits = Lanes::load(elements + at);
+    greatest = Lanes::greatest(greatest, bits);
+    greatest_unsigned = Lanes::greatest_unsigned(greatest_unsigned, bits);
+    least_unsigned = Lanes::least_unsigned(least_unsigned, bits);
+  }
+  const std::int32_t positive = Lanes::greatest_of(greatest);
+  const std::uint32_t negative = Lanes::least_unsigned_of(least_unsigned);
+  const bool has_nan = (positive > 0 && static_cast<std::uint32_t>(positive) > infinity) ||
+                       Lanes::greatest_unsigned_of(greatest_unsigned) > (sign | infinity);
+  if (has_nan || positive == 0 || (positive < 0 && negative == sign)) {
+    return best_of_elements(elements, length, infinity);
+  }
+  if (positive > 0) {
+    return {positive, first_with<Lanes>(elements, length, static_cast<std::uint32_t>(positive))};
+  }
+  return {-static_cast<std::int32_t>(negative & ~sign), first_with<Lanes>(elements, length, negative)};
 }
 
 Best best_16(const std::uint16_t *elements, std::size_t length, std::uint16_t infinity) {
-  // No magnitude is above 0x7FFF, and the comparison of vectors is signed.
-  const std::uint32_t magnitude = infinity > 0x7FFFU ? 0x7FFFU : infinity;
-  return best_of(Keys16{vdupq_n_s16(static_cast<std::int16_t>(magnitude)), magnitude}, elements, length);
+  // No magnitude is above 0x7FFF.
+  return best_float<Lanes16>(elements, length, infinity > 0x7FFFU ? 0x7FFFU : infinity);
 }
 
-Best best_32(const std::uint32_t *elements, std::size_t length) { return best_of(Keys32{}, elements, length); }
+Best best_32(const std::uint32_t *elements, std::size_t length) { return best_float<Lanes32>(elements, length, 0x7F800000U); }
 
 // ---- suppression ----------------------------------------------------------------------------------------------------
-
-struct Intersection {
-  uint32x4_t width;
-  uint32x4_t height;
-  uint32x4_t overlap;
-};
-
-struct CandidateLanes {
-  int32x4_t x1;
-  int32x4_t y1;
-  int32x4_t x2;
-  int32x4_t y2;
-};
-
-// Width and height of what four boxes of a block share with the candidate, and whether they share anything.
-Intersection intersect(const SuppressionBlock &block, std::size_t lane, const CandidateLanes &candidate) {
-  const int32x4_t left = vmaxq_s32(vld1q_s32(block.x1 + lane), candidate.x1);
-  const int32x4_t right = vminq_s32(vld1q_s32(block.x2 + lane), candidate.x2);
-  const int32x4_t top = vmaxq_s32(vld1q_s32(block.y1 + lane), candidate.y1);
-  const int32x4_t bottom = vminq_s32(vld1q_s32(block.y2 + lane), candidate.y2);
-  return {vreinterpretq_u32_s32(vsubq_s32(right, left)), vreinterpretq_u32_s32(vsubq_s32(bottom, top)),
-          vandq_u32(vcgtq_s32(right, left), vcgtq_s32(bottom, top))};
-}
 
 // inter · (256 + limit) ≥ limit · areas and areas > inter, in 64-bit lanes. inter < 2^32.
 uint64x2_t suppressing_u64x2(uint32x2_t width, uint32x2_t height, uint32x2_t area, std::uint32_t candidate_area,
@@ -708,16 +785,43 @@ uint64x2_t suppressing_u64x2(uint32x2_t width, uint32x2_t height, uint32x2_t are
   return vandq_u64(vcgeq_u64(have, need), vcgtq_u64(areas, inter));
 }
 
-// Lanes that do not overlap have sides of zero: nothing is suppressed by an intersection of zero unless the areas are zero
-// too, and then they are not greater than it.
-bool suppressing(const Intersection &shared, const std::uint32_t *area, std::uint32_t candidate_area, std::uint32_t limit) {
-  const uint32x4_t width = vandq_u32(shared.width, shared.overlap);
-  const uint32x4_t areas = vld1q_u32(area);
-  const uint64x2_t low = suppressing_u64x2(vget_low_u32(width), vget_low_u32(shared.height), vget_low_u32(areas),
-                                           candidate_area, limit);
-  const uint64x2_t high = suppressing_u64x2(vget_high_u32(width), vget_high_u32(shared.height), vget_high_u32(areas),
-                                            candidate_area, limit);
-  return nibble_mask(vreinterpretq_u8_u64(vorrq_u64(low, high))) != 0;
+// A block of which a box overlaps the candidate. Sides of those that do not are zero: nothing is suppressed by an
+// intersection of zero unless the areas are zero too, and then they are not greater than it. Not inlined: the products
+// would be computed before it is known that they are needed.
+[[gnu::noinline]] bool block_suppresses(const SuppressionBlock &block, const RoundedBox &candidate, std::uint32_t limit) {
+  for (std::size_t lane = 0; lane < SuppressionBlock::lanes; lane += 4) {
+    const int32x4_t left = vmaxq_s32(vld1q_s32(block.x1 + lane), vdupq_n_s32(candidate.x1));
+    const int32x4_t top = vmaxq_s32(vld1q_s32(block.y1 + lane), vdupq_n_s32(candidate.y1));
+    const int32x4_t right = vminq_s32(vld1q_s32(block.x2 + lane), vdupq_n_s32(candidate.x2));
+    const int32x4_t bottom = vminq_s32(vld1q_s32(block.y2 + lane), vdupq_n_s32(candidate.y2));
+    const uint32x4_t overlap = vandq_u32(vcgtq_s32(right, left), vcgtq_s32(bottom, top));
+    const uint32x4_t width = vandq_u32(vreinterpretq_u32_s32(vsubq_s32(right, left)), overlap);
+    const uint32x4_t height = vreinterpretq_u32_s32(vsubq_s32(bottom, top));
+    const uint32x4_t area = vld1q_u32(block.area + lane);
+    const uint64x2_t low =
+        suppressing_u64x2(vget_low_u32(width), vget_low_u32(height), vget_low_u32(area), candidate.area, limit);
+    const uint64x2_t high =
+        suppressing_u64x2(vget_high_u32(width), vget_high_u32(height), vget_high_u32(area), candidate.area, limit);
+    if (nibble_mask(vreinterpretq_u8_u64(vorrq_u64(low, high))) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct CandidateLanes {
+  int32x4_t x1;
+  int32x4_t y1;
+  int32x4_t x2;
+  int32x4_t y2;
+};
+
+uint32x4_t overlap_of(const SuppressionBlock &block, std::size_t lane, const CandidateLanes &candidate) {
+  const int32x4_t left = vmaxq_s32(vld1q_s32(block.x1 + lane), candidate.x1);
+  const int32x4_t top = vmaxq_s32(vld1q_s32(block.y1 + lane), candidate.y1);
+  const int32x4_t right = vminq_s32(vld1q_s32(block.x2 + lane), candidate.x2);
+  const int32x4_t bottom = vminq_s32(vld1q_s32(block.y2 + lane), candidate.y2);
+  return vandq_u32(vcgtq_s32(right, left), vcgtq_s32(bottom, top));
 }
 
 bool suppressed(const SuppressionBlock *pool, std::uint32_t first, const RoundedBox &candidate, std::uint32_t limit) {
@@ -725,12 +829,8 @@ bool suppressed(const SuppressionBlock *pool, std::uint32_t first, const Rounded
                                 vdupq_n_s32(candidate.y2)};
   for (std::uint32_t index = first; index != SuppressionBlock::end; index = pool[index].next) {
     const SuppressionBlock &block = pool[index];
-    const Intersection low = intersect(block, 0, lanes);
-    const Intersection high = intersect(block, 4, lanes);
-    if (nibble_mask(vreinterpretq_u8_u32(vorrq_u32(low.overlap, high.overlap))) == 0) {
-      continue;
-    }
-    if (suppressing(low, block.area, candidate.area, limit) || suppressing(high, block.area + 4, candidate.area, limit)) {
+    const uint32x4_t overlap = vorrq_u32(overlap_of(block, 0, lanes), overlap_of(block, 4, lanes));
+    if (nibble_mask(vreinterpretq_u8_u32(overlap)) != 0 && block_suppresses(block, candidate, limit)) {
       return true;
     }
   }
@@ -770,6 +870,8 @@ int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::s
   }
 }
 
+int8x16_t load_bytes(const std::uint8_t *from) { return vreinterpretq_s8_u8(vld1q_u8(from)); }
+
 int32x4_t add_products_s32x4(int32x4_t sum, int8x16_t bytes, int16x8_t low_coefficients, int16x8_t high_coefficients) {
   const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
   const int16x8_t high = vmovl_high_s8(bytes);
@@ -789,10 +891,10 @@ int32x4_t pixel_products(const DotPlan &plan, const std::uint8_t *pixel) {
   }
   int32x4_t sum = zero;
   for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
-    const int8x16_t bytes = veorq_s8(Lane8::load(pixel + vector * vector_bytes), plan.flip);
+    const int8x16_t bytes = veorq_s8(load_bytes(pixel + vector * vector_bytes), plan.flip);
     sum = add_products_s32x4(sum, bytes, plan.coefficients[2 * vector], plan.coefficients[2 * vector + 1]);
   }
-  const int8x16_t bytes = veorq_s8(Lane8::load(pixel + plan.length - vector_bytes), plan.flip);
+  const int8x16_t bytes = veorq_s8(load_bytes(pixel + plan.length - vector_bytes), plan.flip);
   constexpr std::size_t last = vectors == 0 ? 0 : vectors - 1;
   return add_products_s32x4(sum, bytes, plan.coefficients[2 * last], plan.coefficients[2 * last + 1]);
 }

@@ -66,6 +66,16 @@ struct Frame {
                       frame.part<std::byte>(frame.plan.context.raw_offset));
 }
 
+/// Asks for the memory of a lane ahead of its use: candidates are visited by score, which jumps about in the tensor.
+inline void prefetch_lane(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t anchor) {
+  const Reader &reader = frame.port(lane).reader;
+  if (reader.memory == Memory::Rows) {
+    const std::byte *first = frame.input(lane.port) + cell * reader.cell_step + lane.first(anchor) * reader.channel_step;
+    __builtin_prefetch(first);
+    __builtin_prefetch(first + (lane.count - 1) * reader.channel_step);
+  }
+}
+
 /// Values of a lane, at most a few (boxes, keypoints, coefficients) or as many as `values` has room for.
 inline void lane_values(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t anchor, float *values) {
   to_values(frame.port(lane).type, raw_lane(frame, lane, cell, anchor), lane.count, values);
