@@ -73,4 +73,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, subprocess.CalledProcessError) as error:
+        sys.exit(str(error))

@@ -1,0 +1,517 @@
+// Prints docs/catalogue.md: what each recipe is, from the recipes themselves. What no recipe says (models, exports, sources)
+// comes from texts.h.
+//
+//   sima_catalogue                 prints the page
+//   sima_catalogue --check FILE    compares it with a file and names the first line that differs
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "boxdecode/check/check.h"
+#include "boxdecode/check/text.h"
+#include "boxdecode/plan/plan.h"
+#include "boxdecode/recipes/catalogue.h"
+#include "texts.h"
+
+namespace catalogue {
+namespace {
+
+using namespace detail;
+using bd::Anchor;
+
+std::vector<const Recipe *> all_recipes() {
+  std::vector<const Recipe *> recipes;
+  for (int value = 0;; ++value) {
+    const Recipe *recipe = find_recipe(static_cast<bd::Profile>(value));
+    if (recipe == nullptr) {
+      return recipes;
+    }
+    recipes.push_back(recipe);
+  }
+}
+
+// A number with up to six significant digits.
+std::string rounded(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.6g", value);
+  return buffer;
+}
+
+std::string joined(const std::vector<std::string> &parts, const char *between) {
+  std::string all;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    all += (i == 0 ? "" : between) + parts[i];
+  }
+  return all;
+}
+
+std::string tasks_of(const Recipe &recipe) {
+  std::string tasks = "Detection";
+  tasks += recipe.pose ? ", Pose" : "";
+  tasks += recipe.segmentation ? ", Segmentation" : "";
+  return tasks;
+}
+
+std::string presence_of(const Recipe &recipe, Role role) {
+  switch (recipe.role(role).presence) {
+    case Presence::Never: return "never";
+    case Presence::Optional: return "on all heads or on none";
+    case Presence::Required: return "always";
+    case Presence::ByTask: return "Pose, Segmentation";
+  }
+  return {};
+}
+
+bool has_signature(const Recipe &recipe) { return recipe.anchors == AnchorRule::Levels; }
+
+// Channels of one anchor in a role's own port.
+std::string channels_of(const Recipe &recipe, Role role) {
+  const RoleRule &rule = recipe.role(role);
+  if (role == Role::Boxes && recipe.box == BoxForm::LtrbBins) {
+    return "4·R";
+  }
+  if (role == Role::Extra && rule.presence == Presence::ByTask) {
+    std::vector<std::string> ways;
+    if (recipe.pose) {
+      ways.emplace_back("3·num_keypoints (Pose)");
+    }
+    if (recipe.segmentation) {
+      ways.emplace_back("M (Segmentation)");
+    }
+    return joined(ways, " or ");
+  }
+  std::vector<std::string> terms;
+  const std::int32_t background = role == Role::Scores && recipe.background == Background::Last ? 1 : 0;
+  if (rule.per_class != 0) {
+    const std::string classes = has_signature(recipe) ? "C" : "nc";
+    if (rule.fixed != 0 && background == 0) {
+      terms.push_back(text(rule.fixed));
+    }
+    terms.push_back(rule.per_class == 1 ? classes : text(rule.per_class) + "·" + classes);
+    if (background != 0) {
+      terms.push_back(text(rule.fixed));
+    }
+  } else {
+    terms.push_back(text(rule.fixed));
+  }
+  return joined(terms, " + ");
+}
+
+// Channels of one anchor of a combined port.
+std::string combined_channels(const Recipe &recipe) {
+  std::string each = "4";
+  const bool inherent = recipe.inherent_objectness != InherentObjectness::None;
+  each += inherent ? " + 1" : recipe.role(Role::Objectness).presence == Presence::Optional ? " (+ 1)" : "";
+  each += " + nc";
+  each += recipe.pose && recipe.segmentation ? " (+ 3·num_keypoints or M)" : recipe.segmentation ? " (+ M)" : "";
+  return each;
+}
+
+std::string channel_order(const Recipe &recipe) {
+  const std::string box = box_channels(recipe.box);
+  if (has_signature(recipe)) {
+    return recipe.signature.coordinate_major
+               ? "loc channel = coordinate·A + anchor, conf channel = class·A + anchor; coordinates " + box
+               : "loc channel = anchor·4 + coordinate, conf channel = anchor·C + class; coordinates " + box;
+  }
+  if (recipe.arrangement == Arrangement::Combined) {
+    return "anchor-major, each anchor [" + box + ", objectness, classes (, coefficients)]";
+  }
+  std::string order = recipe.anchors == AnchorRule::One ? box : "anchor-major; each anchor " + box;
+  if (recipe.inherent_objectness == InherentObjectness::BeforeClasses) {
+    order += "; scores [objectness, classes]";
+  }
+  if (recipe.arrangement == Arrangement::ApartOrCombined) {
+    order += "; combined [" + box + ", (objectness), classes, (extra)]";
+  }
+  return order;
+}
+
+std::string heads_text(const Recipe &recipe) {
+  if (has_signature(recipe)) {
+    return "exactly " + text(recipe.signature.grids.size());
+  }
+  return recipe.exact_heads != 0 ? "exactly " + text(recipe.exact_heads) : "1 to 64";
+}
+
+std::string grid_text(const Recipe &recipe) {
+  if (has_signature(recipe)) {
+    return "fixed by the signature; model input " + text(recipe.signature.input_side) + "x" + text(recipe.signature.input_side);
+  }
+  if (recipe.priors == PriorRule::Rpn) {
+    return "any, no larger than the model input";
+  }
+  return recipe.free_grid ? "any" : "must divide the model input";
+}
+
+std::string classes_text(const Recipe &recipe) {
+  if (recipe.exact_classes != 0) {
+    return "`num_classes` is " + text(recipe.exact_classes);
+  }
+  const Signature &signature = recipe.signature;
+  if (signature.prefix) {
+    return text(signature.encoded_classes) + " encoded; `num_classes` 2 to " + text(signature.encoded_classes) +
+           " selects a prefix";
+  }
+  if (has_signature(recipe)) {
+    return text(signature.encoded_classes) + " encoded in the published model; another count C ≥ 2 is read from the conf "
+                                             "tensors, and `num_classes` equals it";
+  }
+  return "`num_classes` is what the score head has";
+}
+
+std::string best_class_score(const Recipe &recipe) {
+  const std::string product = "act(objectness)·act(class), where act(objectness) must be > 0";
+  if (recipe.one_class_uses_objectness) {
+    return product + "; with one class act(objectness) alone, and the class channel is not read";
+  }
+  if (recipe.inherent_objectness != InherentObjectness::None) {
+    return product;
+  }
+  switch (recipe.role(Role::Objectness).presence) {
+    case Presence::Required: return product;
+    case Presence::Optional: return "act(class), or with objectness " + product;
+    case Presence::Never:
+    case Presence::ByTask: break;
+  }
+  return "act(class)";
+}
+
+std::string score_text(const Recipe &recipe) {
+  std::string score = score_formula(recipe.score);
+  if (recipe.score == ScoreForm::BestClass) {
+    score += "; score = " + best_class_score(recipe);
+  }
+  if (recipe.score == ScoreForm::SoftmaxBest) {
+    score += "; " + nonfinite_text(recipe.nonfinite_logit);
+  }
+  if (recipe.class_is_level) {
+    score += "; the class id is the head's index";
+  }
+  return score;
+}
+
+std::string layout_text(const Recipe &recipe) {
+  std::vector<std::string> rules;
+  if (recipe.any_channel_tile) {
+    rules.emplace_back("`MlaCBlocked` takes any tile_c");
+  } else if (recipe.channel_tile_sixteen) {
+    rules.emplace_back("`MlaCBlocked` needs a tile_c that is a multiple of 16 or holds all channels");
+  } else {
+    rules.emplace_back(
+        "`MlaCBlocked` needs a tile_c that is a multiple of 16 or holds all channels for INT8 and UINT8; BF16 takes "
+        "any");
+  }
+  switch (recipe.arrangement) {
+    case Arrangement::Apart: break;
+    case Arrangement::Combined:
+      rules.emplace_back("a combined port needs such a tile_c for BF16 too, and a multiple of 16 physical channels where it is "
+                         "padded");
+      break;
+    case Arrangement::ApartOrCombined:
+      rules.emplace_back("a combined port needs such a tile_c for BF16 too, and a multiple of 16 physical channels where it is "
+                         "padded");
+      break;
+  }
+  if (const std::string padding = padding_text(recipe.score_padding); !padding.empty()) {
+    rules.push_back(padding);
+  }
+  return joined(rules, "; ");
+}
+
+std::string parameters_text(const Recipe &recipe) {
+  std::vector<std::string> taken;
+  const auto take = [&taken](bool used, const char *name) {
+    if (used) {
+      taken.emplace_back(name);
+    }
+  };
+  take(recipe.takes_anchors, "`anchors`");
+  take(recipe.takes_box_unit, "`box_unit`");
+  take(recipe.takes_anchor_scale, "`anchor_scale`");
+  take(recipe.takes_box_activation, "`box_activation`");
+  take(recipe.takes_peak_window, "`peak_window`");
+  take(recipe.suppression != SuppressionRule::None, "`class_agnostic`");
+  take(recipe.pose, "`num_keypoints` (Pose)");
+  take(recipe.segmentation, "`mask_prototype`, `mask_encoding` (Segmentation)");
+  return joined(taken, ", ");
+}
+
+// ---- priors, as the library makes them ------------------------------------------------------------------------------
+
+struct LevelShape {
+  std::uint32_t grid = 0;
+  std::uint32_t anchors = 0;
+};
+
+std::vector<LevelShape> example_levels(const Recipe &recipe) {
+  std::vector<LevelShape> levels;
+  if (has_signature(recipe)) {
+    for (std::size_t level = 0; level < recipe.signature.grids.size(); ++level) {
+      levels.push_back({static_cast<std::uint32_t>(recipe.signature.grids[level]),
+                        static_cast<std::uint32_t>(recipe.signature.anchors[level])});
+    }
+    return levels;
+  }
+  if (recipe.priors == PriorRule::Rpn) {
+    return {{200, 3}, {100, 3}, {50, 3}, {25, 3}, {13, 3}};
+  }
+  return {{64, 9}, {32, 9}, {16, 9}, {8, 9}, {4, 9}};
+}
+
+std::int64_t example_side(const Recipe &recipe) {
+  if (has_signature(recipe)) {
+    return recipe.signature.input_side;
+  }
+  return recipe.priors == PriorRule::Rpn ? 800 : 512;
+}
+
+std::string size_text(const Anchor &size, double unit) {
+  return rounded(static_cast<double>(size.width) * unit) + "×" + rounded(static_cast<double>(size.height) * unit);
+}
+
+// The priors of one head set: first centre and sizes in pixels.
+std::string prior_table(const Recipe &recipe) {
+  const std::vector<LevelShape> levels = example_levels(recipe);
+  PlanState plan;
+  plan.recipe = &recipe;
+  plan.params.profile = recipe.profile;
+  plan.params.model_input_size = {example_side(recipe), example_side(recipe)};
+  plan.heads.resize(levels.size());
+  plan.params.heads.resize(levels.size());
+  const bool normalised = has_signature(recipe);
+  const double unit = normalised ? static_cast<double>(example_side(recipe)) : 1.0;
+  std::string rows = "| level | grid | A | first centre | width×height of the anchors, pixels |\n|---|---|---|---|---|\n";
+  std::uint64_t total = 0;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    HeadPlan &head = plan.heads[level];
+    head.width = levels[level].grid;
+    head.height = levels[level].grid;
+    head.anchors = levels[level].anchors;
+    const Priors priors = make_priors(plan, level);
+    std::vector<std::string> sizes;
+    for (const Anchor &size : priors.sizes) {
+      sizes.push_back(size_text(size, unit));
+    }
+    rows += "| " + text(level) + " | " + text(head.width) + "x" + text(head.height) + " | " + text(head.anchors) + " | " +
+            rounded(static_cast<double>(priors.center_x.front()) * unit) + " | " + joined(sizes, ", ") + " |\n";
+    total += static_cast<std::uint64_t>(head.width) * head.height * head.anchors;
+  }
+  std::string title = "Priors at " + text(example_side(recipe)) + "x" + text(example_side(recipe)) + ": " + text(total);
+  return title + "\n\n" + rows + "\n";
+}
+
+std::string anchor_table(const Recipe &recipe) {
+  std::string rows = "| heads | strides | anchors of each head, width×height in pixels |\n|---|---|---|\n";
+  for (const std::size_t heads : {std::size_t{3}, std::size_t{4}}) {
+    bd::Params params;
+    params.heads.resize(heads);
+    std::vector<std::string> per_head;
+    for (const std::vector<Anchor> &anchors : resolved_anchors(params, recipe)) {
+      std::vector<std::string> sizes;
+      for (const Anchor &size : anchors) {
+        sizes.push_back(size_text(size, 1.0));
+      }
+      per_head.push_back(joined(sizes, ", "));
+    }
+    rows += "| " + text(heads) + " | " + (heads == 3 ? "8, 16, 32" : "8, 16, 32, 64") + " | " + joined(per_head, "; ") + " |\n";
+  }
+  return rows + "\n";
+}
+
+// ---- the page -------------------------------------------------------------------------------------------------------
+
+const char *const introduction =
+    R"(# Catalogue of recipes
+
+<!-- Written by tools/catalogue from cpp/src/boxdecode/recipes. Do not edit: build the target sima_catalogue and run
+     `sima_catalogue > docs/catalogue.md`. A test compares. -->
+
+A recipe says what the ports of a head hold and what becomes of them. You choose one by name; nothing is guessed from shapes or
+names of models, and a request that does not fit a recipe is refused with the numbers that were seen and wanted.
+
+Find your model in the table, then compare the section's *roles* with the tensors that your export really has. Where they differ,
+*exports that do not fit* says how to recognise what you have.
+
+Notation: W, H the grid of a head, mw, mh the model input; (gx, gy) a cell; s the stride, mw/W for x and mh/H for y; σ the sigmoid
+1/(1 + e^−x); act the activation; nc = `num_classes`; A anchors a cell; C encoded classes; M mask coefficients, as many as the
+prototypes have channels (1 to 64); R bins. How numbers are rounded is in [numerics](numerics.md), what layouts are in
+[layouts](layouts.md), what goes wrong in the field in [the FAQ](faq.md).
+
+What holds everywhere: a port serves one role; every input must be used; inputs are INT8, UINT8, BF16, FP16 or FP32; at most 4,096
+physical channels (`MlaCBlocked`: 4,096 logical ones); a detection threshold is inclusive; coordinates outside the image are clipped
+only when a detection is written.
+
+)";
+
+std::string overview(const std::vector<const Recipe *> &recipes) {
+  std::string page = "| profile | models | tasks | heads |\n|---|---|---|---|\n";
+  for (const Recipe *recipe : recipes) {
+    std::string anchor = recipe->name;
+    std::transform(anchor.begin(), anchor.end(), anchor.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    page += std::string("| [") + recipe->name + "](#" + anchor + ") | " + family_of(recipe->profile).models + " | " +
+            tasks_of(*recipe) + " | " + heads_text(*recipe) + " |\n";
+  }
+  return page + "\n";
+}
+
+std::string role_table(const Recipe &recipe) {
+  std::string table = "| role | named | channels of one anchor |\n|---|---|---|\n";
+  if (recipe.arrangement == Arrangement::Combined) {
+    return table + "| boxes = scores | always | " + combined_channels(recipe) + " |\n\n";
+  }
+  for (const Role role : {Role::Boxes, Role::Scores, Role::Objectness, Role::Extra, Role::Sizes}) {
+    if (recipe.role(role).presence != Presence::Never) {
+      table += "| " + name_of(role) + " | " + presence_of(recipe, role) + " | " + channels_of(recipe, role) + " |\n";
+    }
+  }
+  if (recipe.arrangement == Arrangement::ApartOrCombined) {
+    table += "| combined: boxes = scores (= objectness) (= extra) | instead | " + combined_channels(recipe) + " |\n";
+  }
+  return table + "\n";
+}
+
+std::string facts(const Recipe &recipe) {
+  std::string list;
+  const auto item = [&list](const char *name, const std::string &value) {
+    if (!value.empty()) {
+      list += std::string("- ") + name + ": " + value + ".\n";
+    }
+  };
+  const Formula box = box_formula(recipe.box);
+  const Formula prior = prior_formula(recipe.priors);
+  const auto without_stop = [](std::string sentence) {
+    if (!sentence.empty() && sentence.back() == '.') {
+      sentence.pop_back();
+    }
+    return sentence;
+  };
+  item("**Heads**", heads_text(recipe) + ", " + arrangement_text(recipe.arrangement));
+  item("**Grid**", grid_text(recipe));
+  item("**Anchors a cell**", anchor_count_text(recipe.anchors));
+  item("**Channel order**", channel_order(recipe));
+  item("**Box**", without_stop(box.text));
+  item(has_signature(recipe) || recipe.priors == PriorRule::EfficientDet ? "**Priors**" : "**Anchors**", prior.text);
+  item("**Score**", score_text(recipe));
+  item("**Activation**", activation_text(recipe.activation));
+  item("**Background**", background_text(recipe.background));
+  item("**Classes**", classes_text(recipe));
+  item("**Suppression**", suppression_text(recipe.suppression));
+  item("**Default resize**", resize_text(recipe.resize));
+  item("**Keypoints**", keypoint_text(recipe.keypoints));
+  item("**Masks**", !recipe.segmentation ? ""
+                    : recipe.arrangement == Arrangement::Combined
+                        ? "the last M channels of each anchor are the coefficients; Head::objectness and Head::extra stay empty"
+                    : recipe.anchors == AnchorRule::One ? "extra holds the M coefficients of a cell"
+                                                        : "extra holds the M coefficients of each anchor, anchor-major");
+  item("**Fifth output**", recipe.publishes_proposals ? "x1, y1, x2, y2 in model pixels, FP32 [K, 4]" : "");
+  item("**Layout rules**", layout_text(recipe));
+  item("**Own parameters**", parameters_text(recipe));
+  item("**Sources**", box.source + (prior.source.empty() ? "" : "; " + prior.source));
+  return list + "\n";
+}
+
+std::string signature_text(const Recipe &recipe) {
+  if (!has_signature(recipe)) {
+    return {};
+  }
+  std::string heads;
+  for (std::size_t level = 0; level < recipe.signature.grids.size(); ++level) {
+    const std::string side = text(recipe.signature.grids[level]);
+    const std::int32_t anchors = recipe.signature.anchors[level];
+    heads += (level == 0 ? "" : "; ") + side + "x" + side + " loc " + text(4 * anchors) + " conf " + text(anchors) + "·" +
+             (recipe.signature.other_class_counts ? "C" : text(recipe.signature.encoded_classes));
+  }
+  return "Signature, in this order: " + heads + ". Anything else is refused with both signatures.\n\n";
+}
+
+std::string section(const Recipe &recipe) {
+  const Family family = family_of(recipe.profile);
+  std::string page = std::string("## ") + recipe.name + "\n\n" + "Models: " + family.models + ". Tasks: " + tasks_of(recipe) +
+                     ".\n\n" + role_table(recipe) + signature_text(recipe) + facts(recipe);
+  if (recipe.priors == PriorRule::YoloAnchors) {
+    page += anchor_table(recipe);
+  } else if (recipe.priors != PriorRule::None) {
+    page += prior_table(recipe);
+  }
+  page += "Exports that fit:\n\n";
+  for (const std::string &fit : family.fits) {
+    page += "- " + fit + "\n";
+  }
+  page += "\nExports that do not fit:\n\n| what you see | what it is, what to do |\n|---|---|\n";
+  for (const Misfit &misfit : family.misfits) {
+    page += "| " + misfit.sign + " | " + misfit.remedy + " |\n";
+  }
+  page += "\n";
+  for (const std::string &note : family.notes) {
+    page += note + "\n\n";
+  }
+  return page;
+}
+
+std::string whole_page() {
+  const std::vector<const Recipe *> recipes = all_recipes();
+  std::string page = introduction + overview(recipes);
+  for (const Recipe *recipe : recipes) {
+    page += section(*recipe);
+  }
+  page.pop_back();  // one newline at the end
+  return page;
+}
+
+// The number of the first line that differs, from 1; 0 when none does.
+std::size_t first_difference(const std::string &left, const std::string &right) {
+  std::istringstream a(left);
+  std::istringstream b(right);
+  std::string line_a;
+  std::string line_b;
+  for (std::size_t number = 1;; ++number) {
+    const bool more_a = static_cast<bool>(std::getline(a, line_a));
+    const bool more_b = static_cast<bool>(std::getline(b, line_b));
+    if (!more_a && !more_b) {
+      return left == right ? 0 : number;
+    }
+    if (more_a != more_b || line_a != line_b) {
+      return number;
+    }
+  }
+}
+
+int check_file(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "%s cannot be read\n", path);
+    return 2;
+  }
+  const std::string seen{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::size_t line = first_difference(seen, whole_page());
+  if (line == 0) {
+    return 0;
+  }
+  std::fprintf(stderr, "%s:%zu: differs from the recipes; write it anew with: sima_catalogue > docs/catalogue.md\n", path,
+               line);
+  return 1;
+}
+
+}  // namespace
+}  // namespace catalogue
+
+int main(int argc, char **argv) {
+  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    std::fputs(catalogue::whole_page().c_str(), stdout);
+    return 0;
+  }
+  if (arguments.size() == 2 && arguments[0] == "--check") {
+    return catalogue::check_file(argv[2]);
+  }
+  std::fputs("usage: sima_catalogue [--check FILE]\n", stderr);
+  return 2;
+}
