@@ -39,14 +39,13 @@ std::string raw_text(const ElementType &type, std::int32_t key) {
   return "value " + text(value_of_key(type, key));
 }
 
-// Levels between two keys: distinct scores of an 8-bit port.
-std::uint32_t distinct_levels(const ScoreMap &map) {
+// Distinct admitted scores of an 8-bit port up to a bound.
+std::uint32_t distinct_levels(const ScoreMap &map, float bound) {
   std::uint32_t levels = 0;
   float previous = -1.0F;
-  for (std::int32_t key = map.cutoff; key <= map.last; ++key) {
-    const float score = map.score(key);
-    levels += score != previous ? 1U : 0U;
-    previous = score;
+  for (std::int32_t key = map.cutoff; key <= map.last && map.score(key) <= bound; ++key) {
+    levels += map.score(key) != previous ? 1U : 0U;
+    previous = map.score(key);
   }
   return levels;
 }
@@ -60,8 +59,12 @@ std::string map_lines(const char *what, const Lane &lane, const ScoreMap &map) {
   line += "passes from " + raw_text(map.type, map.cutoff) + " (score " + text(map.score(map.cutoff)) + ") on, highest " +
           text(map.score(map.last));
   if (is_quantized(map.type.dtype)) {
-    const std::uint32_t levels = distinct_levels(map);
+    const std::uint32_t levels = distinct_levels(map, INFINITY);
     line += ", " + text(levels) + (levels == 1 ? " level" : " distinct levels") + " admitted";
+    // A port whose scale serves pixels leaves next to no level for a probability.
+    if (map.score(map.last) > 1.0F) {
+      line += ", " + text(distinct_levels(map, 1.0F)) + " of them up to 1";
+    }
   }
   return line + "\n";
 }
