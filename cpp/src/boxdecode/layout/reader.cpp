@@ -11,24 +11,14 @@ Extent extent_of(const TensorSpec &spec) {
   return {spec.shape[rank - 3], spec.shape[rank - 2], spec.shape[rank - 1]};
 }
 
-const void *fetch_adjacent(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
-                           std::uint32_t step, std::uint32_t count, void *scratch) {
-  const std::byte *from = base + cell * reader.cell_step + first * reader.channel_step;
-  if (step == 1 || count == 1) {
-    return from;
-  }
-  auto *to = static_cast<std::byte *>(scratch);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * reader.element_size, from + i * step * reader.channel_step, reader.element_size);
-  }
-  return scratch;
-}
-
 template <typename Element>
-const void *fetch_planes(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
-                         std::uint32_t step, std::uint32_t count, void *scratch) {
+const void *fetch_dense(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
+                        std::uint32_t step, std::uint32_t count, void *scratch) {
   const std::byte *from = base + cell * reader.cell_step + first * reader.channel_step;
   const std::size_t stride = step * reader.channel_step;
+  if (stride == sizeof(Element) || count == 1) {
+    return from;
+  }
   auto *to = static_cast<std::byte *>(scratch);
   for (std::uint32_t i = 0; i < count; ++i) {
     std::memcpy(to + i * sizeof(Element), from + i * stride, sizeof(Element));
@@ -158,14 +148,13 @@ Reader make_reader(const TensorSpec &spec) {
   reader.required_bytes = static_cast<std::size_t>(required_bytes(spec));
   reader.cell_step = static_cast<std::size_t>(physical_channels(spec)) * reader.element_size;
   reader.channel_step = reader.element_size;
-  reader.fetch = fetch_adjacent;
+  reader.fetch = reader.element_size == 1   ? fetch_dense<std::uint8_t>
+                 : reader.element_size == 2 ? fetch_dense<std::uint16_t>
+                                            : fetch_dense<std::uint32_t>;
   if (std::holds_alternative<Planar>(spec.layout)) {
     reader.memory = reader.extent.channels > 1 ? Memory::Planes : Memory::Rows;
     reader.cell_step = reader.element_size;
     reader.channel_step = static_cast<std::size_t>(reader.extent.height * reader.extent.width) * reader.element_size;
-    reader.fetch = reader.element_size == 1   ? fetch_planes<std::uint8_t>
-                   : reader.element_size == 2 ? fetch_planes<std::uint16_t>
-                                              : fetch_planes<std::uint32_t>;
   } else if (const auto *blocked = std::get_if<MlaCBlocked>(&spec.layout)) {
     reader.memory = Memory::Stripes;
     reader.alignment = 1;
