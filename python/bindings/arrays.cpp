@@ -47,54 +47,36 @@ constexpr std::size_t most_sides = 64;
 
 const char *numpy_name(DType dtype) {
   switch (dtype) {
-  case DType::Int8:
-    return "int8";
-  case DType::BFloat16:
-    return "uint16 (raw bits) or ml_dtypes.bfloat16";
-  case DType::Int32:
-    return "int32";
-  case DType::Float32:
-    return "float32";
-  case DType::UInt8:
-    return "uint8";
-  case DType::Float16:
-    return "float16";
+    case DType::Int8: return "int8";
+    case DType::BFloat16: return "uint16 (raw bits) or ml_dtypes.bfloat16";
+    case DType::Int32: return "int32";
+    case DType::Float32: return "float32";
+    case DType::UInt8: return "uint8";
+    case DType::Float16: return "float16";
   }
   return "";
 }
 
 const char *dtype_name(DType dtype) {
   switch (dtype) {
-  case DType::Int8:
-    return "Int8";
-  case DType::BFloat16:
-    return "BFloat16";
-  case DType::Int32:
-    return "Int32";
-  case DType::Float32:
-    return "Float32";
-  case DType::UInt8:
-    return "UInt8";
-  case DType::Float16:
-    return "Float16";
+    case DType::Int8: return "Int8";
+    case DType::BFloat16: return "BFloat16";
+    case DType::Int32: return "Int32";
+    case DType::Float32: return "Float32";
+    case DType::UInt8: return "UInt8";
+    case DType::Float16: return "Float16";
   }
   return "";
 }
 
 bool element_fits(Element element, DType dtype) noexcept {
   switch (dtype) {
-  case DType::Int8:
-    return element == Element::Int8;
-  case DType::BFloat16:
-    return element == Element::BFloat16 || element == Element::UInt16;
-  case DType::Int32:
-    return element == Element::Int32;
-  case DType::Float32:
-    return element == Element::Float32;
-  case DType::UInt8:
-    return element == Element::UInt8;
-  case DType::Float16:
-    return element == Element::Float16;
+    case DType::Int8: return element == Element::Int8;
+    case DType::BFloat16: return element == Element::BFloat16 || element == Element::UInt16;
+    case DType::Int32: return element == Element::Int32;
+    case DType::Float32: return element == Element::Float32;
+    case DType::UInt8: return element == Element::UInt8;
+    case DType::Float16: return element == Element::Float16;
   }
   return false;
 }
@@ -118,14 +100,10 @@ std::string take_exception_text() {
 
 Element element_of(char kind, py::ssize_t item_bytes) noexcept {
   switch (kind) {
-  case 'i':
-    return item_bytes == 1 ? Element::Int8 : item_bytes == 4 ? Element::Int32 : Element::Other;
-  case 'u':
-    return item_bytes == 1 ? Element::UInt8 : item_bytes == 2 ? Element::UInt16 : Element::Other;
-  case 'f':
-    return item_bytes == 2 ? Element::Float16 : item_bytes == 4 ? Element::Float32 : Element::Other;
-  default:
-    return Element::Other;
+    case 'i': return item_bytes == 1 ? Element::Int8 : item_bytes == 4 ? Element::Int32 : Element::Other;
+    case 'u': return item_bytes == 1 ? Element::UInt8 : item_bytes == 2 ? Element::UInt16 : Element::Other;
+    case 'f': return item_bytes == 2 ? Element::Float16 : item_bytes == 4 ? Element::Float32 : Element::Other;
+    default: return Element::Other;
   }
 }
 
@@ -176,26 +154,21 @@ Element element_of_format(const char *format, py::ssize_t item_bytes) noexcept {
     return Element::Other;
   }
   switch (format[0]) {
-  case 'c':
-    return element_of('u', item_bytes);
-  case 'b':
-  case 'h':
-  case 'i':
-  case 'l':
-  case 'q':
-    return element_of('i', item_bytes);
-  case 'B':
-  case 'H':
-  case 'I':
-  case 'L':
-  case 'Q':
-    return element_of('u', item_bytes);
-  case 'e':
-  case 'f':
-  case 'd':
-    return element_of('f', item_bytes);
-  default:
-    return Element::Other;
+    case 'c': return element_of('u', item_bytes);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q': return element_of('i', item_bytes);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q': return element_of('u', item_bytes);
+    case 'e':
+    case 'f':
+    case 'd': return element_of('f', item_bytes);
+    default: return Element::Other;
   }
 }
 
@@ -472,22 +445,12 @@ py::list allocate_arrays(const std::vector<Port> &ports) {
     const TensorSpec &spec = ports[i].spec;
     const std::vector<py::ssize_t> shape(spec.shape.begin(), spec.shape.end());
     switch (spec.dtype) {
-    case DType::Int8:
-      arrays[i] = py::array_t<std::int8_t>(shape);
-      break;
-    case DType::Int32:
-      arrays[i] = py::array_t<std::int32_t>(shape);
-      break;
-    case DType::Float32:
-      arrays[i] = py::array_t<float>(shape);
-      break;
-    case DType::UInt8:
-      arrays[i] = py::array_t<std::uint8_t>(shape);
-      break;
-    case DType::BFloat16:
-    case DType::Float16:
-      arrays[i] = py::array_t<std::uint16_t>(shape);
-      break;
+      case DType::Int8: arrays[i] = py::array_t<std::int8_t>(shape); break;
+      case DType::Int32: arrays[i] = py::array_t<std::int32_t>(shape); break;
+      case DType::Float32: arrays[i] = py::array_t<float>(shape); break;
+      case DType::UInt8: arrays[i] = py::array_t<std::uint8_t>(shape); break;
+      case DType::BFloat16:
+      case DType::Float16: arrays[i] = py::array_t<std::uint16_t>(shape); break;
     }
   }
   return arrays;

@@ -61,8 +61,7 @@ nms::Method to_method(const std::string &name) {
   if (name == "adaptive") {
     return nms::Method::SoftAdaptive;
   }
-  raise_error(ErrorCode::InvalidParameter, "method",
-              "method is '" + name + "'; it must be 'linear', 'gaussian' or 'adaptive'");
+  raise_error(ErrorCode::InvalidParameter, "method", "method is '" + name + "'; it must be 'linear', 'gaussian' or 'adaptive'");
 }
 
 nms::InvalidRows to_invalid(const std::string &name) {
@@ -95,8 +94,8 @@ py::object suppress(py::handle boxes, py::handle scores, py::handle class_ids, p
   }
   const auto box_array = py::reinterpret_borrow<py::array>(boxes);
   const auto score_array = py::reinterpret_borrow<py::array>(scores);
-  bool fits = box_array.ndim() == 2 && box_array.shape(1) == 4 && score_array.ndim() == 1 &&
-              score_array.shape(0) == box_array.shape(0);
+  bool fits =
+      box_array.ndim() == 2 && box_array.shape(1) == 4 && score_array.ndim() == 1 && score_array.shape(0) == box_array.shape(0);
   if (!class_ids.is_none()) {
     rows.classes_64 = elements_of<std::int64_t>(class_ids);
     rows.classes_32 = rows.classes_64 != nullptr ? nullptr : elements_of<std::int32_t>(class_ids);
@@ -158,7 +157,7 @@ py::object suppress(py::handle boxes, py::handle scores, py::handle class_ids, p
 
 nms::BoxFormat to_format(const std::string &name) {
   // boxdecode/ops.py refuses every other name.
-  return name == "xyxy" ? nms::BoxFormat::Corners
+  return name == "xyxy"   ? nms::BoxFormat::Corners
          : name == "xywh" ? nms::BoxFormat::TopLeftAndSize
                           : nms::BoxFormat::CentreAndSize;
 }

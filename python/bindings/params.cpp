@@ -232,12 +232,9 @@ op::ResizePolicy to_resize_policy(py::handle value, const std::string &field) {
   py::detail::make_caster<ResizeName> caster;
   if (caster.load(value, false)) {
     switch (py::detail::cast_op<ResizeName>(caster)) {
-    case ResizeName::CenteredLetterbox:
-      return op::CenteredLetterbox{};
-    case ResizeName::TopLeftLetterbox:
-      return op::TopLeftLetterbox{};
-    case ResizeName::Stretch:
-      return op::Stretch{};
+      case ResizeName::CenteredLetterbox: return op::CenteredLetterbox{};
+      case ResizeName::TopLeftLetterbox: return op::TopLeftLetterbox{};
+      case ResizeName::Stretch: return op::Stretch{};
     }
   }
   if (PySequence_Check(value.ptr()) == 0 || PyUnicode_Check(value.ptr()) != 0) {

@@ -1,0 +1,198 @@
+"""Masks, keypoints and proposals of a Decoder, and masks resized to the image."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from boxdecode import (
+    Affine,
+    Decoder,
+    Detections,
+    DType,
+    Plan,
+    Profile,
+    ResizePolicy,
+    ScoreActivation,
+    Task,
+    TensorSpec,
+)
+
+F32 = DType.Float32
+
+
+def segmenter(**changes: Any) -> Decoder:
+    """64 x 32 model, prototype 16 x 8 of one coefficient, image 128 x 100 in a letterbox."""
+    arguments: dict[str, Any] = {
+        "inputs": [
+            TensorSpec((4, 8, 4), F32),
+            TensorSpec((4, 8, 3), F32),
+            TensorSpec((4, 8, 1), F32),
+            TensorSpec((8, 16, 1), F32),
+        ],
+        "profile": Profile.Yolo26V1,
+        "task": Task.Segmentation,
+        "heads": [(0, 1, None, 2)],
+        "mask_prototype": 3,
+        "model_input_size": (64, 32),
+        "original_image_size": (128, 100),
+        "num_classes": 3,
+        "max_detections": 4,
+        "detection_threshold": 0.25,
+        "nms_iou_threshold": 0.5,
+        "score_activation": ScoreActivation.Identity,
+    }
+    return Decoder(Plan(**(arguments | changes)))
+
+
+def segment_frame(prototype: Any) -> list[Any]:
+    """Two detections: cells (4, 2) and (6, 0), reaching over the border of the frame."""
+    heads = [np.zeros(shape, np.float32) for shape in ((4, 8, 4), (4, 8, 3), (4, 8, 1))]
+    for x, y, reach, score in ((4, 2, 1.3, 0.75), (6, 0, 1.6, 0.5)):
+        heads[0][y, x], heads[1][y, x, 1], heads[2][y, x] = reach, score, 1
+    return [*heads, np.asarray(prototype, np.float32).reshape(8, 16, 1)]
+
+
+def expected_mask(detections: Detections, index: int, geometry: Any) -> Any:
+    """The documented rule, pixel by pixel, in Python numbers."""
+    assert detections.masks is not None
+    mask, (x, y, w, h) = detections.masks[index], detections.boxes[index].tolist()
+    width, height = geometry.image_size
+    scale_x, shift_x, scale_y, shift_y, shift_first = geometry.mapping
+
+    def prototype(position: float, scale: float, shift: float, ratio: float) -> float:
+        return (position / scale + shift if shift_first else (position - shift) / scale) * ratio
+
+    def taps(pixel: int, start: int, end: int, scale: float, shift: float, ratio: float, size: int):
+        lowest = min(max(math.ceil(prototype(start, scale, shift, ratio)), 0), size - 1)
+        highest = math.ceil(prototype(end, scale, shift, ratio)) - 1
+        highest = min(max(highest, lowest), size - 1)
+        place = prototype(pixel + 0.5, scale, shift, ratio) - 0.5
+        place = min(max(place, lowest), highest)
+        return math.floor(place), min(math.floor(place) + 1, highest), place % 1
+
+    image = np.zeros((height, width))
+    for row in range(y, y + h):
+        r0, r1, fr = taps(row, y, y + h, scale_y, shift_y, mask.shape[0] / 32, mask.shape[0])
+        for column in range(x, x + w):
+            c0, c1, fc = taps(column, x, x + w, scale_x, shift_x, mask.shape[1] / 64, mask.shape[1])
+            upper = mask[r0, c0] * (1 - fc) + mask[r0, c1] * fc
+            lower = mask[r1, c0] * (1 - fc) + mask[r1, c1] * fc
+            image[row, column] = upper * (1 - fr) + lower * fr
+    return image
+
+
+@pytest.mark.parametrize(
+    ("policy", "size"),
+    [
+        (None, None),
+        (None, (333, 90)),
+        (ResizePolicy.TopLeftLetterbox, None),
+        (ResizePolicy.Stretch, (50, 60)),
+        (Affine(1.5, -7, 2.5, 3), None),
+    ],
+)
+def test_masks_in_the_image_follow_the_documented_rule(policy: Any, size: Any) -> None:
+    decoder = segmenter(resize=policy)
+    chance = np.random.default_rng(3)
+    detections = decoder(segment_frame(chance.normal(0, 3, (8, 16))), size)
+    assert detections.masks is not None
+    assert detections.masks.shape == (2, 8, 16)
+    own = policy if isinstance(policy, Affine) else None
+    geometry = decoder.plan.with_image_size(size or (128, 100), own)
+    masks = detections.masks_in_image()
+    assert masks.dtype == np.uint8
+    assert masks.shape == (2, *reversed(size or (128, 100)))
+    for index in range(2):
+        expected = expected_mask(detections, index, geometry)
+        # FP32 sums against double ones: a byte may round the other way.
+        np.testing.assert_allclose(masks[index], expected, atol=0.51)
+        assert masks[index].any()
+
+
+def test_a_mask_without_holes_fills_its_box() -> None:
+    detections = segmenter()(segment_frame(np.full((8, 16), 50)))
+    masks = detections.masks_in_image()
+    for mask, (x1, y1, x2, y2) in zip(masks, detections.xyxy, strict=True):
+        inside = np.zeros_like(mask)
+        inside[y1:y2, x1:x2] = 255
+        np.testing.assert_array_equal(mask, inside)
+
+
+def test_masks_only_for_the_boxes_asked_for() -> None:
+    detections = segmenter()(segment_frame(np.full((8, 16), 50)))
+    whole = detections.masks_in_image()
+    for indices in ([1], [1, 0], [], np.array([0]), [-1]):
+        np.testing.assert_array_equal(detections.masks_in_image(indices), whole[list(indices)])
+    np.testing.assert_array_equal(detections[1:].masks_in_image(), whole[1:])
+    with pytest.raises(IndexError):
+        detections.masks_in_image([2])
+    first = detections[0].mask
+    assert first is not None
+    assert first.shape == (8, 16)
+
+
+def test_a_box_without_area_in_the_image_has_no_mask() -> None:
+    decoder = segmenter(resize=Affine(1, -1000, 1, 0))
+    detections = decoder(segment_frame(np.full((8, 16), 50)))
+    assert detections.boxes[:, 2].tolist() == [0, 0]
+    assert not detections.masks_in_image().any()
+
+
+def test_detections_without_masks_say_so(plan: Plan, frame: Any) -> None:
+    with pytest.raises(ValueError, match="not Segmentation"):
+        Decoder(plan)(frame()).masks_in_image()
+
+
+def test_keypoints_of_a_pose(arguments: Any) -> None:
+    decoder = Decoder(
+        Plan(
+            **arguments(
+                inputs=[TensorSpec((4, 8, c), F32) for c in (4, 1, 6)],
+                heads=[(0, 1, None, 2)],
+                task=Task.Pose,
+                num_classes=1,
+                num_keypoints=2,
+            )
+        )
+    )
+    heads = [np.zeros((4, 8, c), np.float32) for c in (4, 1, 6)]
+    heads[0][1, 1], heads[1][1, 1] = 1, 0.5
+    heads[2][1, 1] = [0.5, -0.25, 0, -1, 2, 100]
+    detections = decoder(heads)
+    assert detections.masks is None
+    assert detections.keypoints is not None
+    assert detections.keypoints.shape == (1, 2, 3)
+    # YOLO26: (raw + cell + 1/2) * stride 8, and the image is twice the model.
+    np.testing.assert_allclose(detections.keypoints[0], [[32, 20, 0.5], [8, 56, 1]])
+    item = detections[0]
+    assert item.keypoints is not None
+    assert item.keypoints.shape == (2, 3)
+    assert repr(detections) == "<boxdecode.Detections: 1, with keypoints>"
+
+
+def test_proposals_of_a_first_stage() -> None:
+    sides = (16, 8, 4, 2, 1)
+    plan = Plan(
+        [TensorSpec((side, side, c), F32) for side in sides for c in (12, 3)],
+        profile=Profile.RcnnStage1V1,
+        heads=[(2 * level, 2 * level + 1) for level in range(5)],
+        model_input_size=(64, 64),
+        original_image_size=(128, 128),
+        num_classes=1,
+        max_detections=3,
+        detection_threshold=0.5,
+        nms_iou_threshold=0.7,
+    )
+    heads = [np.zeros(spec.shape, np.float32) for spec in plan.input_specs]
+    for scores in heads[1::2]:
+        scores[...] = -9
+    heads[3][4, 4, 1] = 9
+    detections = Decoder(plan)(heads)
+    assert detections.proposals is not None
+    # Level 1, stride 8: the square anchor of 64 around (32, 32), as large as the model.
+    assert detections.proposals.tolist() == [[0, 0, 64, 64]]
+    assert detections.boxes.tolist() == [[0, 0, 128, 128]]
+    assert detections.class_ids.tolist() == [1]
