@@ -323,3 +323,57 @@ def test_exactly_dequantized_heads(case: tuple[str, bool], decode: Decode) -> No
         assert np.abs(quantized[0] - floats[0]).max() <= 1
     else:
         assert quantized[0].tobytes() == floats[0].tobytes()
+
+
+def decoded_columns(golden: Golden) -> Array:
+    """The float64 decode of raw YOLOv8 heads as one tensor [4 + nc, cells], as its export has it:
+    box centre and size in pixels, then probabilities (Ultralytics, nn/modules/head.py)."""
+    columns = []
+    model_w = golden.request.model_input_size[0]
+    for head in golden.request.heads:
+        bins = float_values(golden, head.boxes)
+        logits = float_values(golden, head.scores)
+        height, width, channels = bins.shape
+        sides = bins.reshape(height, width, 4, channels // 4)
+        weights = np.exp(sides - sides.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        distances = weights @ np.arange(channels // 4, dtype=np.float64)
+        center_y, center_x = np.mgrid[0:height, 0:width] + 0.5
+        x1, y1 = center_x - distances[..., 0], center_y - distances[..., 1]
+        x2, y2 = center_x + distances[..., 2], center_y + distances[..., 3]
+        stride = model_w / width
+        box = np.stack([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1]) * stride
+        scores = np.moveaxis(1 / (1 + np.exp(-logits)), -1, 0)
+        columns.append(np.concatenate([box, scores]).reshape(4 + logits.shape[-1], -1))
+    joined: Array = np.concatenate(columns, axis=1).astype(np.float32)
+    return joined
+
+
+def float_values(golden: Golden, port: int) -> Array:
+    raw = golden.tensors[port]
+    if golden.request.inputs[port].dtype == "BFloat16":
+        raw = numeric.bfloat16_to_float32(raw)
+    values: Array = raw.astype(np.float64)
+    return values
+
+
+@pytest.mark.parametrize("transposed", [False, True], ids=["planar", "rows"])
+def test_one_tensor_export(transposed: bool, decode: Decode) -> None:
+    """[84, 8400] as Ultralytics exports it and [8400, 84] give the detections of the raw heads."""
+    golden = load("yolov8n_coco_640", False)
+    columns = decoded_columns(golden)
+    rows = np.ascontiguousarray(columns.T)[None]  # H = 1, W = 8400, C = 84
+    assert rows.shape == (1, 8400, 84)
+    spec = (
+        TensorSpec(rows.shape, "Float32")
+        if transposed
+        else TensorSpec(rows.shape, "Float32", Planar())
+    )
+    request = replace(
+        golden.request,
+        inputs=[spec],
+        profile="YoloDecodedV1",
+        heads=[Head(0, 0)],
+        score_activation="Identity",
+    )
+    match(golden, decode(request, [rows]))
