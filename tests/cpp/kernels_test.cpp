@@ -158,7 +158,7 @@ class Filler {
   std::uint32_t rare(int rarity) {
     const bool passes = rarity != 0 && random_.between(1, rarity) == 1;
     const std::int64_t distance = random_.between(0, 3) == 0 ? random_.between(0, 40) : random_.between(0, 3);
-    return key_bits(passes ? gate_.threshold + distance : gate_.threshold - 1 - distance);
+    return key_bits(passes ? gate_.threshold + distance : gate_.threshold - (1 + distance));
   }
   std::uint32_t element(int kind) {
     switch (kind) {
@@ -753,7 +753,7 @@ TEST_P(Equality, MaskDots8) {
                                            : kind == 2 ? (random.between(0, 1) == 0 ? -128 : 127)
                                            : kind <= 4 ? random.between(-128, 127)
                                            : kind == 5 ? random.between(-40, 40)
-                                                       : (random.between(0, 1) == 0 ? -64 : 64));
+                                                       : random.one_of(std::array<int, 3>{-64, 64, 65}));
         }
         const std::uint32_t flip = random.between(0, 1) == 0 ? 0U : 0x80U;
         const MaskCoefficients coefficients = coefficients_of(raw, random.one_of(zeros), flip, random.one_of(zeros));

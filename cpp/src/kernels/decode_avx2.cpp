@@ -1191,38 +1191,48 @@ void dots_of_length(const DotPlan &plan, std::int32_t correction, const std::uin
   }
 }
 
-std::int32_t magnitude_of(std::int32_t value) { return value < 0 ? -value : value; }
+// Coefficients of 32 bytes, as the products need them. False when narrow products are not exact with them.
+bool prepare(const std::int16_t *values, Vector &even, Vector &odd, Vector &both) {
+  constexpr int in_order = 0xD8;  // packing leaves quarters 0 2 1 3
+  const Vector low = load(values);
+  const Vector high = load(values + 16);
+  const Vector even_words = _mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(low, 16), 16),
+                                               _mm256_srai_epi32(_mm256_slli_epi32(high, 16), 16));
+  even = _mm256_permute4x64_epi64(even_words, in_order);
+  odd = _mm256_permute4x64_epi64(_mm256_packs_epi32(_mm256_srai_epi32(low, 16), _mm256_srai_epi32(high, 16)), in_order);
+  both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), in_order);
+  const Vector magnitudes = _mm256_add_epi16(_mm256_abs_epi16(even), _mm256_abs_epi16(odd));
+  const Vector too_large = _mm256_or_si256(_mm256_cmpgt_epi16(magnitudes, _mm256_set1_epi16(128)),
+                                           _mm256_cmpgt_epi16(_mm256_max_epi16(even, odd), _mm256_set1_epi16(127)));
+  return byte_mask(too_large) == 0;
+}
 
 void mask_dots_8(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
                  std::size_t pixel_step, std::int32_t *dots) {
   const std::size_t length = coefficients.length;
-  std::size_t part = 1;
-  while (part * 2 <= length && part < vector_bytes) {
-    part *= 2;
-  }
-  std::int16_t even[32] = {};
-  std::int16_t odd[32] = {};
-  for (std::size_t at = 0; at < 2 * part; ++at) {
-    const std::size_t byte = at < part ? at : length - 2 * part + at;
-    const std::int16_t value = at < part || byte >= part ? coefficients.centred[byte] : std::int16_t{0};
-    (at % 2 == 0 ? even : odd)[at / 2] = value;
-  }
-  std::int8_t both[64] = {};
-  bool narrow = true;
-  for (std::size_t pair = 0; pair < 32; ++pair) {
-    narrow = narrow && even[pair] < 128 && odd[pair] < 128 && magnitude_of(even[pair]) + magnitude_of(odd[pair]) <= 128;
-    both[2 * pair] = static_cast<std::int8_t>(even[pair]);
-    both[2 * pair + 1] = static_cast<std::int8_t>(odd[pair]);
+  DotPlan plan;
+  plan.length = length;
+  plan.part = vector_bytes;
+  bool narrow = false;
+  if (length == vector_bytes) {
+    narrow = prepare(coefficients.centred, plan.even[0], plan.odd[0], plan.both[0]);
+    plan.even[1] = plan.odd[1] = plan.both[1] = _mm256_setzero_si256();
+  } else {
+    while (plan.part > length) {
+      plan.part /= 2;
+    }
+    std::int16_t values[64] = {};
+    for (std::size_t at = 0; at < 2 * plan.part; ++at) {
+      const std::size_t byte = at < plan.part ? at : length - 2 * plan.part + at;
+      values[at] = at < plan.part || byte >= plan.part ? coefficients.centred[byte] : std::int16_t{0};
+    }
+    narrow = prepare(values, plan.even[0], plan.odd[0], plan.both[0]);
+    narrow = prepare(values + 32, plan.even[1], plan.odd[1], plan.both[1]) && narrow;
   }
   // Narrow products see bytes 128 larger.
   const std::uint32_t flip = (coefficients.prototype_flip & 0xFFU) ^ (narrow ? 0x80U : 0U);
   const std::int32_t correction = (coefficients.prototype_zero + (narrow ? 128 : 0)) * coefficients.sum_centred;
-  const DotPlan plan = {_mm256_set1_epi8(static_cast<char>(flip)),
-                        {load(even), load(even + 16)},
-                        {load(odd), load(odd + 16)},
-                        {load(both), load(both + 32)},
-                        length,
-                        part};
+  plan.flip = _mm256_set1_epi8(static_cast<char>(flip));
   if (narrow && flip == 0) {
     dots_of_length<Products::Narrow, false>(plan, correction, prototypes, pixels, pixel_step, dots);
   } else if (narrow) {

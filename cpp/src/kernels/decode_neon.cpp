@@ -795,8 +795,8 @@ uint64x2_t suppressing_u64x2(uint32x2_t width, uint32x2_t height, uint32x2_t are
     const int32x4_t right = vminq_s32(vld1q_s32(block.x2 + lane), vdupq_n_s32(candidate.x2));
     const int32x4_t bottom = vminq_s32(vld1q_s32(block.y2 + lane), vdupq_n_s32(candidate.y2));
     const uint32x4_t overlap = vandq_u32(vcgtq_s32(right, left), vcgtq_s32(bottom, top));
-    const uint32x4_t width = vandq_u32(vreinterpretq_u32_s32(vsubq_s32(right, left)), overlap);
-    const uint32x4_t height = vreinterpretq_u32_s32(vsubq_s32(bottom, top));
+    const uint32x4_t width = vandq_u32(vsubq_u32(vreinterpretq_u32_s32(right), vreinterpretq_u32_s32(left)), overlap);
+    const uint32x4_t height = vsubq_u32(vreinterpretq_u32_s32(bottom), vreinterpretq_u32_s32(top));
     const uint32x4_t area = vld1q_u32(block.area + lane);
     const uint64x2_t low =
         suppressing_u64x2(vget_low_u32(width), vget_low_u32(height), vget_low_u32(area), candidate.area, limit);
@@ -841,12 +841,45 @@ bool suppressed(const SuppressionBlock *pool, std::uint32_t first, const Rounded
 
 // A pixel is held as vectors of 16 bytes, the last of which may overlap the one before it; a pixel shorter than that as two
 // parts, its first and its last `part` bytes (a power of two), which may overlap too. Coefficients of bytes that are held
-// twice are zero the second time.
+// twice are zero the second time. vectors: of a pixel, 1..4; 0 for pixels shorter than one.
+template <std::size_t vectors>
 struct DotPlan {
+  static constexpr std::size_t held = vectors == 0 ? 1 : vectors;
   int8x16_t flip;
-  int16x8_t coefficients[8];
+  int16x8_t coefficients[2 * held];
   std::size_t length;
   std::size_t part;
+
+  explicit DotPlan(const MaskCoefficients &from) : length(from.length), part(1) {
+    flip = vdupq_n_s8(static_cast<std::int8_t>(from.prototype_flip));
+    if (vectors == 0) {
+      begin_short(from);
+      return;
+    }
+    for (std::size_t half = 0; half + 2 < 2 * held; ++half) {
+      coefficients[half] = vld1q_s16(from.centred + 8 * half);
+    }
+    static const std::uint16_t lanes[vector_bytes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const uint16x8_t twice = vdupq_n_u16(static_cast<std::uint16_t>(vectors * vector_bytes - length));
+    for (std::size_t half = 0; half < 2; ++half) {
+      const int16x8_t once = vreinterpretq_s16_u16(vcgeq_u16(vld1q_u16(lanes + 8 * half), twice));
+      coefficients[2 * held - 2 + half] = vandq_s16(vld1q_s16(from.centred + length - vector_bytes + 8 * half), once);
+    }
+  }
+
+private:
+  void begin_short(const MaskCoefficients &from) {
+    while (part * 2 <= length) {
+      part *= 2;
+    }
+    std::int16_t values[vector_bytes] = {};
+    for (std::size_t at = 0; at < 2 * part; ++at) {
+      const std::size_t byte = at < part ? at : length - 2 * part + at;
+      values[at] = at < part || byte >= part ? from.centred[byte] : std::int16_t{0};
+    }
+    coefficients[0] = vld1q_s16(values);
+    coefficients[1] = vld1q_s16(values + 8);
+  }
 };
 
 int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::size_t part) {
@@ -881,27 +914,27 @@ int32x4_t add_products_s32x4(int32x4_t sum, int8x16_t bytes, int16x8_t low_coeff
   return vmlal_high_s16(sum, high, high_coefficients);
 }
 
-// vectors: of a pixel, 1..4; 0 for pixels shorter than one.
 template <std::size_t vectors>
-int32x4_t pixel_products(const DotPlan &plan, const std::uint8_t *pixel) {
-  const int32x4_t zero = vdupq_n_s32(0);
+[[gnu::always_inline]] inline int32x4_t pixel_products(const DotPlan<vectors> &plan, const std::uint8_t *pixel) {
+  int32x4_t sum = vdupq_n_s32(0);
   if (vectors == 0) {
     const int8x16_t bytes = veorq_s8(load_short_pixel(pixel, plan.length, plan.part), plan.flip);
-    return add_products_s32x4(zero, bytes, plan.coefficients[0], plan.coefficients[1]);
+    return add_products_s32x4(sum, bytes, plan.coefficients[0], plan.coefficients[1]);
   }
-  int32x4_t sum = zero;
   for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
     const int8x16_t bytes = veorq_s8(load_bytes(pixel + vector * vector_bytes), plan.flip);
     sum = add_products_s32x4(sum, bytes, plan.coefficients[2 * vector], plan.coefficients[2 * vector + 1]);
   }
+  constexpr std::size_t last = DotPlan<vectors>::held - 1;
   const int8x16_t bytes = veorq_s8(load_bytes(pixel + plan.length - vector_bytes), plan.flip);
-  constexpr std::size_t last = vectors == 0 ? 0 : vectors - 1;
   return add_products_s32x4(sum, bytes, plan.coefficients[2 * last], plan.coefficients[2 * last + 1]);
 }
 
 template <std::size_t vectors>
-void dots_of(const DotPlan &plan, std::int32_t correction, const std::uint8_t *prototypes, std::size_t pixels,
-             std::size_t pixel_step, std::int32_t *dots) {
+[[gnu::noinline]] void dots_of(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
+                               std::size_t pixel_step, std::int32_t *dots) {
+  const DotPlan<vectors> plan(coefficients);
+  const std::int32_t correction = coefficients.prototype_zero * coefficients.sum_centred;
   const std::uint8_t *pixel = prototypes;
   std::size_t index = 0;
   for (; index + 4 <= pixels; index += 4, pixel += 4 * pixel_step) {
@@ -920,37 +953,17 @@ void mask_dots_8(const MaskCoefficients &coefficients, const std::uint8_t *proto
                  std::size_t pixel_step, std::int32_t *dots) {
   const std::size_t length = coefficients.length;
   const std::size_t vectors = length < vector_bytes ? 0 : (length + vector_bytes - 1) / vector_bytes;
-  std::size_t part = 1;
-  while (part * 2 <= length && part < vector_bytes) {
-    part *= 2;
-  }
-  // Bytes as they are held: all but the last part in order, then the last part.
-  const std::size_t held = vectors == 0 ? 2 * part : vectors * vector_bytes;
-  std::int16_t values[64] = {};
-  for (std::size_t at = 0; at < held; ++at) {
-    const std::size_t ordered = held - part;
-    const std::size_t byte = at < ordered ? at : length - held + at;
-    values[at] = at < ordered || byte >= ordered ? coefficients.centred[byte] : std::int16_t{0};
-  }
-  DotPlan plan;
-  plan.flip = vdupq_n_s8(static_cast<std::int8_t>(coefficients.prototype_flip));
-  for (std::size_t vector = 0; vector < 8; ++vector) {
-    plan.coefficients[vector] = vld1q_s16(values + 8 * vector);
-  }
-  plan.length = length;
-  plan.part = part;
-  const std::int32_t correction = coefficients.prototype_zero * coefficients.sum_centred;
   switch (vectors) {
     case 0:
-      return dots_of<0>(plan, correction, prototypes, pixels, pixel_step, dots);
+      return dots_of<0>(coefficients, prototypes, pixels, pixel_step, dots);
     case 1:
-      return dots_of<1>(plan, correction, prototypes, pixels, pixel_step, dots);
+      return dots_of<1>(coefficients, prototypes, pixels, pixel_step, dots);
     case 2:
-      return dots_of<2>(plan, correction, prototypes, pixels, pixel_step, dots);
+      return dots_of<2>(coefficients, prototypes, pixels, pixel_step, dots);
     case 3:
-      return dots_of<3>(plan, correction, prototypes, pixels, pixel_step, dots);
+      return dots_of<3>(coefficients, prototypes, pixels, pixel_step, dots);
     default:
-      return dots_of<4>(plan, correction, prototypes, pixels, pixel_step, dots);
+      return dots_of<4>(coefficients, prototypes, pixels, pixel_step, dots);
   }
 }
 

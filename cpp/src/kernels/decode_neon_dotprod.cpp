@@ -20,15 +20,6 @@ constexpr std::size_t vector_bytes = 16;
 //
 // A coefficient is raw − zero point, which needs nine bits. Where all of them fit eight, they are multiplied as they are. Else
 // bytes are multiplied by raw and by a constant: −zero_point fits a signed byte unless zero_point is −128, which takes 127 + 1.
-struct DotPlan {
-  int8x16_t flip;
-  int8x16_t factor[4];
-  int8x16_t shift[4];
-  int8x16_t one[4];
-  int32x4_t begin;  // sums to the correction for the prototype's zero point
-  std::size_t length;
-  std::size_t part;
-};
 
 template <typename Unsigned>
 Unsigned load_scalar(const std::uint8_t *from) {
@@ -43,8 +34,7 @@ int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::s
   const std::uint8_t *last = pixel + length - part;
   const uint64x2_t zero = vdupq_n_u64(0);
   switch (part) {
-    case 8:
-      return vreinterpretq_s8_u8(vcombine_u8(vld1_u8(pixel), vld1_u8(last)));
+    case 8: return vreinterpretq_s8_u8(vcombine_u8(vld1_u8(pixel), vld1_u8(last)));
     case 4: {
       const std::uint64_t both = static_cast<std::uint64_t>(load_scalar<std::uint32_t>(pixel)) |
                                  static_cast<std::uint64_t>(load_scalar<std::uint32_t>(last)) << 32U;
@@ -55,89 +45,142 @@ int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::s
                                  static_cast<std::uint32_t>(load_scalar<std::uint16_t>(last)) << 16U;
       return vreinterpretq_s8_u64(vsetq_lane_u64(both, zero, 0));
     }
-    default:
-      return vreinterpretq_s8_u64(vsetq_lane_u64(pixel[0], zero, 0));
+    default: return vreinterpretq_s8_u64(vsetq_lane_u64(pixel[0], zero, 0));
   }
 }
 
 // How many constants a byte is multiplied by besides its factor.
 enum class Shift { None, One, Two };
 
-template <Shift shift, bool flipped>
-[[gnu::always_inline]] inline int32x4_t add_products_s32x4(const DotPlan &plan, int32x4_t sum, int8x16_t bytes,
+// vectors: of a pixel, 1..4; 0 for pixels shorter than one.
+template <std::size_t vectors>
+struct Weights {
+  static constexpr std::size_t held = vectors == 0 ? 1 : vectors;
+  int8x16_t factor[held];
+  int8x16_t shift_by[held];  // set where there is a shift
+  int8x16_t one[held];
+  int32x4_t begin;  // sums to the correction for the prototype's zero point
+  std::size_t length;
+  std::size_t part;
+  Shift shift;
+
+  // Coefficients are zero beyond their length, so that whole vectors of them may be read.
+  explicit Weights(const MaskCoefficients &coefficients) : length(coefficients.length), part(1), shift(Shift::None) {
+    begin = vsetq_lane_s32(-coefficients.prototype_zero * coefficients.sum_centred, vdupq_n_s32(0), 0);
+    while (vectors == 0 && part * 2 <= length) {
+      part *= 2;
+    }
+    // Coefficients fit a byte if their bits from the sign of the byte up are alike.
+    int16x8_t differing = vdupq_n_s16(0);
+    for (std::size_t vector = 0; vector < held; ++vector) {
+      const std::int16_t *centred = coefficients.centred + first_byte(vector);
+      const int16x8_t low = vld1q_s16(centred);
+      const int16x8_t high = vld1q_s16(centred + 8);
+      differing = vorrq_s16(differing, veorq_s16(low, vshrq_n_s16(low, 15)));
+      differing = vorrq_s16(differing, veorq_s16(high, vshrq_n_s16(high, 15)));
+      factor[vector] = as_held(vector, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+    }
+    if (vmaxvq_u16(vreinterpretq_u16_s16(differing)) > 127) {
+      shift = coefficients.zero_point < -127 ? Shift::Two : Shift::One;
+      const auto constant = static_cast<std::int8_t>(shift == Shift::Two ? 127 : -coefficients.zero_point);
+      for (std::size_t vector = 0; vector < held; ++vector) {
+        factor[vector] = as_held(vector, vld1q_s8(coefficients.raw + first_byte(vector)));
+        shift_by[vector] = as_held(vector, vdupq_n_s8(constant));
+        one[vector] = as_held(vector, vdupq_n_s8(1));
+      }
+    }
+  }
+
+private:
+  std::size_t first_byte(std::size_t vector) const {
+    return vectors != 0 && vector + 1 == vectors ? length - vector_bytes : vector * vector_bytes;
+  }
+
+  // Values of the bytes from first_byte(vector) on, as the bytes are held.
+  int8x16_t as_held(std::size_t vector, int8x16_t values) const {
+    if (vectors == 0) {
+      std::int8_t of_byte[vector_bytes];
+      std::int8_t of_lane[vector_bytes] = {};
+      vst1q_s8(of_byte, values);
+      for (std::size_t lane = 0; lane < 2 * part; ++lane) {
+        const std::size_t byte = lane < part ? lane : length - 2 * part + lane;
+        of_lane[lane] = lane < part || byte >= part ? of_byte[byte] : std::int8_t{0};
+      }
+      return vld1q_s8(of_lane);
+    }
+    if (vector + 1 < vectors) {
+      return values;
+    }
+    static const std::uint8_t lanes[vector_bytes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const auto twice = static_cast<std::uint8_t>(vectors * vector_bytes - length);
+    return vandq_s8(values, vreinterpretq_s8_u8(vcgeq_u8(vld1q_u8(lanes), vdupq_n_u8(twice))));
+  }
+};
+
+template <std::size_t vectors, Shift shift, bool flipped>
+[[gnu::always_inline]] inline int32x4_t add_products_s32x4(const Weights<vectors> &weights, int32x4_t sum, int8x16_t bytes,
                                                            std::size_t vector) {
   if (flipped) {
-    bytes = veorq_s8(bytes, plan.flip);
+    bytes = veorq_s8(bytes, vdupq_n_s8(-128));
   }
-  sum = vdotq_s32(sum, bytes, plan.factor[vector]);
+  sum = vdotq_s32(sum, bytes, weights.factor[vector]);
   if (shift != Shift::None) {
-    sum = vdotq_s32(sum, bytes, plan.shift[vector]);
+    sum = vdotq_s32(sum, bytes, weights.shift_by[vector]);
   }
   if (shift == Shift::Two) {
-    sum = vdotq_s32(sum, bytes, plan.one[vector]);
+    sum = vdotq_s32(sum, bytes, weights.one[vector]);
   }
   return sum;
 }
 
-// vectors: of a pixel, 1..4; 0 for pixels shorter than one.
 template <std::size_t vectors, Shift shift, bool flipped>
-[[gnu::always_inline]] inline int32x4_t pixel_products(const DotPlan &plan, const std::uint8_t *pixel) {
-  int32x4_t sum = plan.begin;
+[[gnu::always_inline]] inline int32x4_t pixel_products(const Weights<vectors> &weights, const std::uint8_t *pixel) {
+  int32x4_t sum = weights.begin;
   if (vectors == 0) {
-    return add_products_s32x4<shift, flipped>(plan, sum, load_short_pixel(pixel, plan.length, plan.part), 0);
+    return add_products_s32x4<vectors, shift, flipped>(weights, sum, load_short_pixel(pixel, weights.length, weights.part), 0);
   }
   for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
-    sum = add_products_s32x4<shift, flipped>(plan, sum, load(pixel + vector * vector_bytes), vector);
+    sum = add_products_s32x4<vectors, shift, flipped>(weights, sum, load(pixel + vector * vector_bytes), vector);
   }
-  constexpr std::size_t last = vectors == 0 ? 0 : vectors - 1;
-  return add_products_s32x4<shift, flipped>(plan, sum, load(pixel + plan.length - vector_bytes), last);
+  return add_products_s32x4<vectors, shift, flipped>(weights, sum, load(pixel + weights.length - vector_bytes),
+                                                     Weights<vectors>::held - 1);
 }
 
 template <std::size_t vectors, Shift shift, bool flipped>
-void dots_of(const DotPlan &whole_plan, const std::uint8_t *prototypes, std::size_t pixels, std::size_t pixel_step,
-             std::int32_t *dots) {
-  const DotPlan plan = whole_plan;
+[[gnu::always_inline]] inline void dots_with(const Weights<vectors> &weights, const std::uint8_t *prototypes,
+                                             std::size_t pixels, std::size_t pixel_step, std::int32_t *dots) {
   const std::uint8_t *pixel = prototypes;
   std::size_t index = 0;
   for (; index + 4 <= pixels; index += 4, pixel += 4 * pixel_step) {
-    const int32x4_t sum01 = vpaddq_s32(pixel_products<vectors, shift, flipped>(plan, pixel),
-                                       pixel_products<vectors, shift, flipped>(plan, pixel + pixel_step));
-    const int32x4_t sum23 = vpaddq_s32(pixel_products<vectors, shift, flipped>(plan, pixel + 2 * pixel_step),
-                                       pixel_products<vectors, shift, flipped>(plan, pixel + 3 * pixel_step));
+    const int32x4_t sum01 = vpaddq_s32(pixel_products<vectors, shift, flipped>(weights, pixel),
+                                       pixel_products<vectors, shift, flipped>(weights, pixel + pixel_step));
+    const int32x4_t sum23 = vpaddq_s32(pixel_products<vectors, shift, flipped>(weights, pixel + 2 * pixel_step),
+                                       pixel_products<vectors, shift, flipped>(weights, pixel + 3 * pixel_step));
     vst1q_s32(dots + index, vpaddq_s32(sum01, sum23));
   }
   for (; index < pixels; ++index, pixel += pixel_step) {
-    dots[index] = vaddvq_s32(pixel_products<vectors, shift, flipped>(plan, pixel));
+    dots[index] = vaddvq_s32(pixel_products<vectors, shift, flipped>(weights, pixel));
   }
 }
 
-template <Shift shift, bool flipped>
-void dots_of_vectors(const DotPlan &plan, std::size_t vectors, const std::uint8_t *prototypes, std::size_t pixels,
-                     std::size_t pixel_step, std::int32_t *dots) {
-  switch (vectors) {
-    case 0:
-      return dots_of<0, shift, flipped>(plan, prototypes, pixels, pixel_step, dots);
-    case 1:
-      return dots_of<1, shift, flipped>(plan, prototypes, pixels, pixel_step, dots);
-    case 2:
-      return dots_of<2, shift, flipped>(plan, prototypes, pixels, pixel_step, dots);
-    case 3:
-      return dots_of<3, shift, flipped>(plan, prototypes, pixels, pixel_step, dots);
-    default:
-      return dots_of<4, shift, flipped>(plan, prototypes, pixels, pixel_step, dots);
+template <std::size_t vectors, bool flipped>
+void dots_of(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels, std::size_t pixel_step,
+             std::int32_t *dots) {
+  const Weights<vectors> weights(coefficients);
+  switch (weights.shift) {
+    case Shift::None: return dots_with<vectors, Shift::None, flipped>(weights, prototypes, pixels, pixel_step, dots);
+    case Shift::One: return dots_with<vectors, Shift::One, flipped>(weights, prototypes, pixels, pixel_step, dots);
+    default: return dots_with<vectors, Shift::Two, flipped>(weights, prototypes, pixels, pixel_step, dots);
   }
 }
 
-template <bool flipped>
-void dots_of_shift(const DotPlan &plan, Shift shift, std::size_t vectors, const std::uint8_t *prototypes, std::size_t pixels,
-                   std::size_t pixel_step, std::int32_t *dots) {
-  switch (shift) {
-    case Shift::None:
-      return dots_of_vectors<Shift::None, flipped>(plan, vectors, prototypes, pixels, pixel_step, dots);
-    case Shift::One:
-      return dots_of_vectors<Shift::One, flipped>(plan, vectors, prototypes, pixels, pixel_step, dots);
-    default:
-      return dots_of_vectors<Shift::Two, flipped>(plan, vectors, prototypes, pixels, pixel_step, dots);
+template <std::size_t vectors>
+[[gnu::noinline]] void dots_of(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
+                               std::size_t pixel_step, std::int32_t *dots) {
+  if (static_cast<std::uint8_t>(coefficients.prototype_flip) == 0) {
+    dots_of<vectors, false>(coefficients, prototypes, pixels, pixel_step, dots);
+  } else {
+    dots_of<vectors, true>(coefficients, prototypes, pixels, pixel_step, dots);
   }
 }
 
@@ -146,45 +189,12 @@ void dots_of_shift(const DotPlan &plan, Shift shift, std::size_t vectors, const 
 void mask_dots_8_neon_dotprod(const MaskCoefficients &coefficients, const std::uint8_t *prototypes, std::size_t pixels,
                               std::size_t pixel_step, std::int32_t *dots) {
   const std::size_t length = coefficients.length;
-  const std::size_t vectors = length < vector_bytes ? 0 : (length + vector_bytes - 1) / vector_bytes;
-  std::size_t part = 1;
-  while (part * 2 <= length && part < vector_bytes) {
-    part *= 2;
-  }
-  bool fits = true;
-  for (std::size_t byte = 0; byte < length; ++byte) {
-    fits = fits && coefficients.centred[byte] >= -128 && coefficients.centred[byte] <= 127;
-  }
-  const std::int32_t negated = -coefficients.zero_point;
-  const Shift shift = fits ? Shift::None : negated <= 127 ? Shift::One : Shift::Two;
-  // Bytes as they are held: all but the last part in order, then the last part.
-  const std::size_t held = vectors == 0 ? 2 * part : vectors * vector_bytes;
-  std::int8_t factors[64] = {};
-  std::int8_t shifts[64] = {};
-  std::int8_t ones[64] = {};
-  for (std::size_t at = 0; at < held; ++at) {
-    const std::size_t ordered = held - part;
-    const std::size_t byte = at < ordered ? at : length - held + at;
-    if (at < ordered || byte >= ordered) {
-      factors[at] = fits ? static_cast<std::int8_t>(coefficients.centred[byte]) : coefficients.raw[byte];
-      shifts[at] = static_cast<std::int8_t>(negated < 127 ? negated : 127);
-      ones[at] = 1;
-    }
-  }
-  DotPlan plan;
-  plan.flip = vdupq_n_s8(static_cast<std::int8_t>(coefficients.prototype_flip));
-  for (std::size_t vector = 0; vector < 4; ++vector) {
-    plan.factor[vector] = vld1q_s8(factors + vector_bytes * vector);
-    plan.shift[vector] = vld1q_s8(shifts + vector_bytes * vector);
-    plan.one[vector] = vld1q_s8(ones + vector_bytes * vector);
-  }
-  plan.begin = vsetq_lane_s32(-coefficients.prototype_zero * coefficients.sum_centred, vdupq_n_s32(0), 0);
-  plan.length = length;
-  plan.part = part;
-  if (static_cast<std::uint8_t>(coefficients.prototype_flip) == 0) {
-    dots_of_shift<false>(plan, shift, vectors, prototypes, pixels, pixel_step, dots);
-  } else {
-    dots_of_shift<true>(plan, shift, vectors, prototypes, pixels, pixel_step, dots);
+  switch (length < vector_bytes ? 0 : (length + vector_bytes - 1) / vector_bytes) {
+    case 0: return dots_of<0>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 1: return dots_of<1>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 2: return dots_of<2>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 3: return dots_of<3>(coefficients, prototypes, pixels, pixel_step, dots);
+    default: return dots_of<4>(coefficients, prototypes, pixels, pixel_step, dots);
   }
 }
 

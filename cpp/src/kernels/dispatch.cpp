@@ -32,9 +32,7 @@ void visit_available(Visit visit) {
   visit(scalar_kernels);
 }
 
-}  // namespace
-
-CpuFeatures cpu_features() noexcept {
+CpuFeatures detect_features() noexcept {
   CpuFeatures features;
 #if defined(SIMA_KERNELS_X86)
   // Asked of the CPU itself: the compiler's builtin needs a runtime library that not every linker brings.
@@ -62,6 +60,14 @@ CpuFeatures cpu_features() noexcept {
   constexpr unsigned long hwcap_asimddp = 1UL << 20U;
   features.neon_dotprod = (getauxval(AT_HWCAP) & hwcap_asimddp) != 0;
 #endif
+  return features;
+}
+
+}  // namespace
+
+CpuFeatures cpu_features() noexcept {
+  // Asked once: in a virtual machine each CPUID traps, which takes tens of microseconds.
+  static const CpuFeatures features = detect_features();
   return features;
 }
 

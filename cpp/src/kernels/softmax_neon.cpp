@@ -15,7 +15,8 @@ float64x2_t exp_f64x2(float64x2_t x_f64x2) {
   const float64x2_t n_f64x2 = vsubq_f64(shifted_f64x2, shift_f64x2);
   float64x2_t r_f64x2 = vsubq_f64(x_f64x2, vmulq_f64(n_f64x2, vdupq_n_f64(0x1.62e42fee00000p-1)));
   r_f64x2 = vsubq_f64(r_f64x2, vmulq_f64(n_f64x2, vdupq_n_f64(0x1.a39ef35793c76p-33)));
-  const double coefficients[] = {0x1.72c75c67ac6b9p-19, 0x1.a019c98e708e7p-16, 0x1.a019ad80eed25p-13, 0x1.6c16c173948e7p-10, 0x1.1111111c4e74fp-7, 0x1.5555555554cb0p-5, 0x1.5555555553b63p-3, 0x1.0000000000000p-1};
+  const double coefficients[] = {0x1.72c75c67ac6b9p-19, 0x1.a019c98e708e7p-16, 0x1.a019ad80eed25p-13, 0x1.6c16c173948e7p-10,
+                                 0x1.1111111c4e74fp-7,  0x1.5555555554cb0p-5,  0x1.5555555553b63p-3,  0x1.0000000000000p-1};
   float64x2_t sum_f64x2 = vdupq_n_f64(0x1.288060f149570p-22);
   for (const double coefficient : coefficients) {
     sum_f64x2 = vaddq_f64(vmulq_f64(sum_f64x2, r_f64x2), vdupq_n_f64(coefficient));
@@ -51,6 +52,72 @@ float distance(const float *terms, std::uint32_t bins) {
   return total(weighted_f32x4) / total(plain_f32x4);
 }
 
+// A side of 16 exponentials e_0..e_15 in four vectors: the sums of both pairs of partial sums, weighted ones first. Without
+// the +0 that sums start at, which changes none of them: no term is −0.
+float32x4_t pair_sums_of_16(const float32x4_t *e_f32x4) {
+  static const float k[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  float32x4_t weighted_f32x4 = vmulq_f32(vld1q_f32(k), e_f32x4[0]);
+  float32x4_t plain_f32x4 = e_f32x4[0];
+  for (int quad = 1; quad < 4; ++quad) {
+    weighted_f32x4 = vaddq_f32(weighted_f32x4, vmulq_f32(vld1q_f32(k + 4 * quad), e_f32x4[quad]));
+    plain_f32x4 = vaddq_f32(plain_f32x4, e_f32x4[quad]);
+  }
+  return vpaddq_f32(weighted_f32x4, plain_f32x4);
+}
+
+void store_distances(const float32x4_t *pair_sums_f32x4, float *sides) {
+  const float32x4_t first_f32x4 = vpaddq_f32(pair_sums_f32x4[0], pair_sums_f32x4[1]);
+  const float32x4_t second_f32x4 = vpaddq_f32(pair_sums_f32x4[2], pair_sums_f32x4[3]);
+  vst1q_f32(sides, vdivq_f32(vuzp1q_f32(first_f32x4, second_f32x4), vuzp2q_f32(first_f32x4, second_f32x4)));
+}
+
+// Table entries of the four low bytes.
+[[gnu::always_inline]] inline float32x4_t look_up(const float *table, std::uint64_t bytes) {
+  float32x4_t e_f32x4 = vdupq_n_f32(table[bytes & 0xFFU]);
+  e_f32x4 = vsetq_lane_f32(table[bytes >> 8U & 0xFFU], e_f32x4, 1);
+  e_f32x4 = vsetq_lane_f32(table[bytes >> 16U & 0xFFU], e_f32x4, 2);
+  return vsetq_lane_f32(table[bytes >> 24U & 0xFFU], e_f32x4, 3);
+}
+
+void four_sides_of_16(const std::uint8_t *raw, std::uint8_t flip, const float *table, float *sides) {
+  float32x4_t pair_sums_f32x4[4];
+  for (int side = 0; side < 4; ++side) {
+    const uint8x16_t x_u8x16 = veorq_u8(vld1q_u8(raw + 16 * side), vdupq_n_u8(flip));
+    const uint64x2_t below_u64x2 = vreinterpretq_u64_u8(vsubq_u8(vdupq_n_u8(vmaxvq_u8(x_u8x16)), x_u8x16));
+    const std::uint64_t low = vgetq_lane_u64(below_u64x2, 0);
+    const std::uint64_t high = vgetq_lane_u64(below_u64x2, 1);
+    const float32x4_t e_f32x4[4] = {look_up(table, low), look_up(table, low >> 32U), look_up(table, high),
+                                    look_up(table, high >> 32U)};
+    pair_sums_f32x4[side] = pair_sums_of_16(e_f32x4);
+  }
+  store_distances(pair_sums_f32x4, sides);
+}
+
+// Whatever maximum a NaN leaves, its own exponential is NaN and so are both sums.
+void four_sides_of_16(const float *x, float *sides) {
+  float terms[most_bins];
+  for (int side = 0; side < 4; ++side) {
+    float32x4_t x_f32x4[4];
+    for (int quad = 0; quad < 4; ++quad) {
+      x_f32x4[quad] = vld1q_f32(x + 16 * side + 4 * quad);
+    }
+    const float largest = vmaxvq_f32(vmaxq_f32(vmaxq_f32(x_f32x4[0], x_f32x4[1]), vmaxq_f32(x_f32x4[2], x_f32x4[3])));
+    for (int quad = 0; quad < 4; ++quad) {
+      vst1q_f32(terms + 16 * side + 4 * quad, vsubq_f32(x_f32x4[quad], vdupq_n_f32(largest)));
+    }
+  }
+  exponentials_neon(terms, most_bins, 0.0F, terms);
+  float32x4_t pair_sums_f32x4[4];
+  for (int side = 0; side < 4; ++side) {
+    float32x4_t e_f32x4[4];
+    for (int quad = 0; quad < 4; ++quad) {
+      e_f32x4[quad] = vld1q_f32(terms + 16 * side + 4 * quad);
+    }
+    pair_sums_f32x4[side] = pair_sums_of_16(e_f32x4);
+  }
+  store_distances(pair_sums_f32x4, sides);
+}
+
 void pad_with_zero(float *terms, std::uint32_t bins) {
   for (std::uint32_t k = bins; k % 4 != 0; ++k) {
     terms[k] = 0.0F;
@@ -60,8 +127,37 @@ void pad_with_zero(float *terms, std::uint32_t bins) {
 }  // namespace
 
 void mask_bytes_neon(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes) {
-  // Without a gather the lookups are scalar anyway.
-  mask_bytes_scalar(sums, pixels, steps, bytes);
+  const int32x4_t low_s32x4 = vdupq_n_s32(steps.low);
+  const int32x4_t last_s32x4 = vdupq_n_s32(static_cast<std::int32_t>(steps.buckets << steps.shift) - 1);
+  const int32x4_t shift_s32x4 = vdupq_n_s32(-static_cast<std::int32_t>(steps.shift));
+  const uint32x4_t inside_mask_u32x4 = vdupq_n_u32((1U << steps.shift) - 1U);
+  const std::uint32_t *entries = steps.entries;
+  // The byte in the low bits of each lane.
+  const auto four = [&](const std::int32_t *from) {
+    const int32x4_t above_s32x4 = vsubq_s32(vld1q_s32(from), low_s32x4);
+    const uint32x4_t above_u32x4 = vreinterpretq_u32_s32(vminq_s32(vmaxq_s32(above_s32x4, vdupq_n_s32(0)), last_s32x4));
+    const uint64x2_t buckets_u64x2 = vreinterpretq_u64_u32(vshlq_u32(above_u32x4, shift_s32x4));
+    const std::uint64_t buckets01 = vgetq_lane_u64(buckets_u64x2, 0);
+    const std::uint64_t buckets23 = vgetq_lane_u64(buckets_u64x2, 1);
+    uint32x4_t entry_u32x4 = vdupq_n_u32(entries[static_cast<std::uint32_t>(buckets01)]);
+    entry_u32x4 = vsetq_lane_u32(entries[buckets01 >> 32U], entry_u32x4, 1);
+    entry_u32x4 = vsetq_lane_u32(entries[static_cast<std::uint32_t>(buckets23)], entry_u32x4, 2);
+    entry_u32x4 = vsetq_lane_u32(entries[buckets23 >> 32U], entry_u32x4, 3);
+    const uint32x4_t reached_u32x4 = vcgeq_u32(vandq_u32(above_u32x4, inside_mask_u32x4), vshrq_n_u32(entry_u32x4, 8));
+    return vreinterpretq_u16_u32(vsubq_u32(entry_u32x4, reached_u32x4));
+  };
+  const auto eight = [&](std::size_t pixel) {
+    vst1_u8(bytes + pixel, vmovn_u16(vuzp1q_u16(four(sums + pixel), four(sums + pixel + 4))));
+  };
+  if (pixels < 8) {
+    mask_bytes_scalar(sums, pixels, steps, bytes);
+    return;
+  }
+  // The last eight may overlap those before them.
+  for (std::size_t pixel = 0; pixel < pixels - 8; pixel += 8) {
+    eight(pixel);
+  }
+  eight(pixels - 8);
 }
 
 void exponentials_neon(const float *x, std::size_t length, float largest, float *terms) {
@@ -74,6 +170,10 @@ void exponentials_neon(const float *x, std::size_t length, float largest, float 
 }
 
 void bin_distances_8_neon(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides) {
+  if (bins == 16) {
+    four_sides_of_16(raw, flip, table, sides);
+    return;
+  }
   float terms[most_bins];
   for (std::uint32_t side = 0; side < 4; ++side) {
     const std::uint8_t *x = raw + side * bins;
@@ -96,6 +196,10 @@ void bin_distances_8_neon(const std::uint8_t *raw, std::uint32_t bins, std::uint
 }
 
 void bin_distances_32_neon(const float *x, std::uint32_t bins, float *sides) {
+  if (bins == 16) {
+    four_sides_of_16(x, sides);
+    return;
+  }
   float terms[most_bins];
   for (std::uint32_t side = 0; side < 4; ++side) {
     const float *values = x + side * bins;
