@@ -63,9 +63,9 @@ TEST_P(NmsAllocation, ExecuteAllocatesNothing) {
   const nms::Plan plan = std::get<nms::Plan>(checked);
   const auto context = nms::create_context(plan);
 
-  const std::vector<Scene> scenes = {make_scene(6000, 3000, 1, 1),  make_scene(0, 1, 1, 1),
+  const std::vector<Scene> scenes = {make_scene(6000, 3000, 1, 1),        make_scene(0, 1, 1, 1),
                                      make_scene(6000, 100, 8, 1LL << 40), make_scene(20, 50, 1, 1),
-                                     make_scene(900, 700, 1, 1),    make_scene(6000, 3000, 1, 1)};
+                                     make_scene(900, 700, 1, 1),          make_scene(6000, 3000, 1, 1)};
   std::vector<std::int64_t> indices(6000);
   std::vector<float> scores(6000);
   std::int64_t most = 0;

@@ -61,9 +61,7 @@ struct Scene {
 class Random {
 public:
   explicit Random(std::uint32_t seed) : engine_(seed) {}
-  float between(float low, float high) {
-    return low + (high - low) * static_cast<float>(engine_() >> 8U) * 0x1p-24F;
-  }
+  float between(float low, float high) { return low + (high - low) * static_cast<float>(engine_() >> 8U) * 0x1p-24F; }
   std::int64_t below(std::uint32_t end) { return static_cast<std::int64_t>(engine_() % end); }
 
 private:
@@ -82,8 +80,73 @@ Scene clustered(std::uint32_t seed, std::size_t count, std::size_t objects) {
     const auto &[x, y, w, h] = centres[static_cast<std::size_t>(random.below(static_cast<std::uint32_t>(objects)))];
     const float left = x + w * random.between(-0.2F, 0.2F);
     const float top = y + h * random.between(-0.2F, 0.2F);
-    scene.add({left, top, left + w * random.between(0.7F, 1.4F), top + h * random.between(0.7F, 1.4F)},
-              random.between(-1, 1), random.below(3) * 5'000'000'000LL - 7);
+    scene.add({left, top, left + w * random.between(0.7F, 1.4F), top + h * random.between(0.7F, 1.4F)}, random.between(-1, 1),
+              random.below(3) * 5'000'000'000LL - 7);
+  }
+  return scene;
+}
+
+// Sizes over four octaves in a small space: most boxes overlap many others.
+Scene crowded(std::uint32_t seed, std::size_t count) {
+  Random random(seed);
+  Scene scene;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float width = std::exp2(random.between(4, 8));
+    const float height = width * random.between(0.5F, 2);
+    const float x = random.between(-300, 300);
+    const float y = random.between(-300, 300);
+    scene.add({x, y, x + width, y + height}, random.between(0, 1), random.below(4));
+  }
+  return scene;
+}
+
+// Areas from underflow to overflow, beside ordinary boxes.
+Scene wild(std::uint32_t seed, std::size_t count) {
+  Random random(seed);
+  Scene scene;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float scale = std::exp2(random.below(3) == 0 ? random.between(-80, 80) : random.between(-4, 4));
+    const float x = random.between(-3, 3) * scale;
+    const float y = random.between(-3, 3) * scale;
+    scene.add({x, y, x + random.between(0, 2) * scale, y + random.between(0, 2) * scale}, random.between(-5, 5),
+              random.below(3));
+  }
+  return scene;
+}
+
+// Pairs that overlap just enough, and are as unequal or as far apart as that allows: one inside the other at its edge, or the
+// same box moved. All magnitudes of size, so that each end of each size class of a grid is met.
+Scene pairs_at_the_limit(std::uint32_t seed, std::size_t pairs, float threshold) {
+  Random random(seed);
+  Scene scene;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const float width = std::exp2(random.between(2, 10));
+    const float height = width * std::exp2(random.between(-2, 2));
+    const float x = random.between(-2e4F, 2e4F);
+    const float y = random.between(-2e4F, 2e4F);
+    const std::array<float, 4> box = {x, y, x + width, y + height};
+    std::array<float, 4> other = box;
+    const float more = threshold * 1.002F;
+    const float moved = (1 - more) / (1 + more);
+    switch (random.below(6)) {
+      case 0: other[2] = x + more * width; break;
+      case 1: other[1] = y + height - more * height; break;
+      case 2:
+        other[0] += moved * width;
+        other[2] += moved * width;
+        break;
+      case 3:
+        other[1] -= moved * height;
+        other[3] -= moved * height;
+        break;
+      default:
+        other[0] = x + width - std::sqrt(more) * width;
+        other[1] = y + height - std::sqrt(more) * height;
+        break;
+    }
+    const bool first = random.below(2) == 0;
+    scene.add(first ? box : other, random.between(0, 1));
+    scene.add(first ? other : box, random.between(0, 1));
   }
   return scene;
 }
@@ -181,6 +244,52 @@ TEST_P(EveryKernels, KeepsWhatTheRuleKeeps) {
       }
     }
   }
+}
+
+TEST_P(EveryKernels, KeepsWhatTheRuleKeepsOfCrowdedAndWildScenes) {
+  for (const double threshold : {0.0, 0.1, 0.3, 0.5, 0.8, 0.99}) {
+    for (std::uint32_t seed = 0; seed < 3; ++seed) {
+      for (const Scene &scene : {crowded(seed, 1500), wild(seed, 1500)}) {
+        nms::Params params;
+        params.iou_threshold = threshold;
+        EXPECT_EQ(run(scene, params).indices, greedy(scene, threshold, false)) << threshold;
+        params.class_ids = nms::ClassIds::Int64;
+        EXPECT_EQ(run(scene, params).indices, greedy(scene, threshold, true)) << threshold;
+      }
+    }
+  }
+}
+
+TEST_P(EveryKernels, FindsPartnersAtTheLimitOfReachAndSize) {
+  for (const float threshold : {0.1F, 0.3F, 0.45F, 0.5F, 0.7F, 0.9F}) {
+    const Scene scene = pairs_at_the_limit(21, 3000, threshold);
+    nms::Params params;
+    params.iou_threshold = static_cast<double>(threshold);
+    const Result result = run(scene, params);
+    EXPECT_EQ(result.indices, greedy(scene, static_cast<double>(threshold), false)) << threshold;
+    EXPECT_LT(result.indices.size(), scene.size() / 2 + 100);
+  }
+}
+
+TEST_P(EveryKernels, BoxesAtTheEndsOfTheRegularAreasMeet) {
+  // A grid holds areas beyond 2^-100 and 2^100 against everything: partners on the other side of these ends must meet too.
+  Random random(31);
+  Scene scene = crowded(31, 1000);
+  for (const float middle : {0x1p50F, 0x1p-50F}) {
+    for (int i = 0; i < 200; ++i) {
+      const float x = random.between(-100, 100) * middle;
+      const float y = random.between(-100, 100) * middle;
+      const float width = middle * random.between(0.95F, 1.05F);
+      const float height = middle * random.between(0.95F, 1.05F);
+      scene.add({x, y, x + width, y + height}, random.between(0, 1));
+      scene.add({x, y, x + middle * middle / width * 1.01F, y + middle * middle / height}, random.between(0, 1));
+    }
+  }
+  const std::vector<std::int64_t> expected = greedy(scene, 0.6, false);
+  nms::Params params;
+  params.iou_threshold = 0.6;
+  EXPECT_EQ(run(scene, params).indices, expected);
+  EXPECT_LT(expected.size(), scene.size() - 300);
 }
 
 TEST_P(EveryKernels, PublishesScoresOfKeptRows) {
@@ -283,8 +392,7 @@ TEST(NmsThresholds, DecideAsTheDivisionDoes) {
       const bool expected = static_cast<double>(inter / both) > threshold;
       const double bound = prepared_threshold.middle * static_cast<double>(both);
       const auto exact = static_cast<double>(inter);
-      const bool decided =
-          inter > 0 && (exact > bound || (exact == bound && prepared_threshold.tie_suppresses != 0));
+      const bool decided = inter > 0 && (exact > bound || (exact == bound && prepared_threshold.tie_suppresses != 0));
       ASSERT_EQ(decided, expected) << threshold << ": " << inter << " / " << both;
       if (inter < both * prepared_threshold.low) {
         ASSERT_FALSE(expected);
@@ -292,6 +400,36 @@ TEST(NmsThresholds, DecideAsTheDivisionDoes) {
       if (inter > both * prepared_threshold.high) {
         ASSERT_TRUE(expected);
       }
+    }
+  }
+}
+
+TEST(NmsThresholds, DecideTiesOfSubnormalQuotients) {
+  // Between normal floats no quotient of two floats lies exactly in the middle; between subnormal ones it can.
+  for (const double threshold : {0.0, 0x1p-149, 0x1p-148, 0x1.8p-148, 0x1p-147, 0x1.4p-147}) {
+    const NmsThreshold prepared_threshold = detail::prepare_threshold(threshold);
+    const float both = 0x1p100F;
+    for (int quarters = 1; quarters < 40; ++quarters) {
+      const float inter = static_cast<float>(quarters) * 0x1p-51F;
+      const bool expected = static_cast<double>(inter / both) > threshold;
+      const double bound = prepared_threshold.middle * static_cast<double>(both);
+      const auto exact = static_cast<double>(inter);
+      EXPECT_EQ(exact > bound || (exact == bound && prepared_threshold.tie_suppresses != 0), expected)
+          << threshold << ' ' << quarters;
+    }
+  }
+}
+
+TEST_P(EveryKernels, DecideTiesOfSubnormalQuotients) {
+  // The part that both boxes share is 2^-49 by 1 or 1.5; all of the other one is about 2^100.
+  for (const float height : {1.0F, 1.5F, 2.0F}) {
+    Scene scene;
+    scene.add({0, 0, 0x1p50F, 0x1p50F}, 1);
+    scene.add({-1, 0, 0x1p-49F, height}, 0.5F);
+    for (const double threshold : {0.0, 0x1p-149, 0x1p-148}) {
+      nms::Params params;
+      params.iou_threshold = threshold;
+      EXPECT_EQ(run(scene, params).indices, greedy(scene, threshold, false)) << height << ' ' << threshold;
     }
   }
 }
@@ -580,8 +718,8 @@ private:
   std::size_t skip_ = 0;
 };
 
-constexpr std::array<float, 14> extremes = {0.0F,    -0.0F,  1.0F,     -1.0F,         infinity,  -infinity, not_a_number,
-                                            1e-45F,  -1e-45F, 3.4e38F, -3.4e38F,      0x1p-50F,  0x1p50F,   0.3F};
+constexpr std::array<float, 14> extremes = {0.0F,   -0.0F,   1.0F,    -1.0F,    infinity, -infinity, not_a_number,
+                                            1e-45F, -1e-45F, 3.4e38F, -3.4e38F, 0x1p-50F, 0x1p50F,   0.3F};
 
 TEST(NmsKernelForms, CheckRowsAgreesAndReadsNothingBeyond) {
   const std::vector<const NmsKernels *> forms = vector_kernels();
@@ -701,7 +839,8 @@ TEST(NmsKernelForms, SuppressionAgrees) {
   for (const NmsKernels *const form : vector_kernels()) {
     std::uint32_t total = 0;
     for (int i = 0; i < 20000; ++i) {
-      const double t = std::array{0.0, 0.1, 0.25, 0.3, 1.0 / 3.0, 0.5, 0.6, 0.75, 0.9}[static_cast<std::size_t>(random.below(9))];
+      const double t =
+          std::array{0.0, 0.1, 0.25, 0.3, 1.0 / 3.0, 0.5, 0.6, 0.75, 0.9}[static_cast<std::size_t>(random.below(9))];
       const NmsThreshold threshold = detail::prepare_threshold(t);
       const Blocks start = random_blocks(random);
       const NmsBox box = random_box(random);
@@ -753,8 +892,7 @@ TEST(NmsKernelForms, FirstLargestAgrees) {
       const auto blocks = static_cast<std::size_t>(1 + random.below(5));
       std::vector<float> scores(8 * blocks);
       const auto few = static_cast<std::uint32_t>(1 + random.below(values.size()));
-      std::generate(scores.begin(), scores.end(),
-                    [&] { return values[static_cast<std::size_t>(random.below(few))]; });
+      std::generate(scores.begin(), scores.end(), [&] { return values[static_cast<std::size_t>(random.below(few))]; });
       const GuardedFloats guarded(scores);
       const std::size_t expected = detail::scalar_nms_kernels.first_largest(guarded.data(), blocks);
       EXPECT_EQ(form->first_largest(guarded.data(), blocks), expected);

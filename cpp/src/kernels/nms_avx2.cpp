@@ -270,8 +270,7 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
     const __m256 score = _mm256_loadu_ps(scores + block * lanes);
     const __m256 better = _mm256_cmp_ps(score, best, _CMP_GT_OQ);
     best = _mm256_blendv_ps(best, score, better);
-    best_block =
-        _mm256_blendv_epi8(best_block, _mm256_set1_epi32(static_cast<int>(block)), _mm256_castps_si256(better));
+    best_block = _mm256_blendv_epi8(best_block, _mm256_set1_epi32(static_cast<int>(block)), _mm256_castps_si256(better));
   }
   alignas(32) float score_of_lane[lanes];
   alignas(32) std::uint32_t block_of_lane[lanes];
@@ -291,7 +290,7 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
-const NmsKernels avx2_nms_kernels = {"avx2", check_rows, bucket_scores, grid_buckets, suppress_run, suppress_list,
-                                     overlaps, first_largest};
+const NmsKernels avx2_nms_kernels = {"avx2",       check_rows,    bucket_scores, grid_buckets,
+                                     suppress_run, suppress_list, overlaps,      first_largest};
 
 }  // namespace simaai::kernels::detail

@@ -33,7 +33,7 @@ struct NmsBox {
 
 /// What check_rows found in some rows.
 struct NmsRowFacts {
-  float least;          ///< smallest and largest copied score; +inf and −inf when there are no rows, anything with a NaN
+  float least;  ///< smallest and largest copied score; +inf and −inf when there are no rows, anything with a NaN
   float largest;
   std::uint32_t valid;  ///< 1: every row is valid for the hard method
 };
@@ -79,8 +79,8 @@ struct NmsKernels {
 
   /// Writes the positions of the lanes of blocks first..last−1 that overlap the box and their IoUs, ascending; an IoU that is
   /// not a number is left out. Room for all those lanes. Returns how many.
-  std::size_t (*overlaps)(const float *blocks, std::size_t first, std::size_t last, const NmsBox &box,
-                          std::uint32_t *positions, float *ious);
+  std::size_t (*overlaps)(const float *blocks, std::size_t first, std::size_t last, const NmsBox &box, std::uint32_t *positions,
+                          float *ious);
 
   /// Position of the first largest of 8·blocks scores without NaN, blocks ≥ 1; −0 equals +0.
   std::size_t (*first_largest)(const float *scores, std::size_t blocks);

@@ -99,13 +99,11 @@ NmsGridSizes grid_buckets(const float *boxes, const std::uint32_t *rows, std::si
     const float32x4_t width = vsubq_f32(box.x2, box.x1);
     const float32x4_t height = vsubq_f32(box.y2, box.y1);
     const float32x4_t area = vmulq_f32(width, height);
-    const uint32x4_t regular =
-        vandq_u32(vcgeq_f32(area, vdupq_n_f32(0x1p-100F)), vcleq_f32(area, vdupq_n_f32(0x1p100F)));
+    const uint32x4_t regular = vandq_u32(vcgeq_f32(area, vdupq_n_f32(0x1p-100F)), vcleq_f32(area, vdupq_n_f32(0x1p100F)));
     const uint32x4_t size = vshrq_n_u32(vreinterpretq_u32_f32(vmaxq_f32(width, height)), 24);
     least = vminq_u32(least, vbslq_u32(regular, size, least));
     largest = vmaxq_u32(largest, vbslq_u32(regular, size, largest));
-    const int32x4_t exponent =
-        vsubq_s32(vdupq_n_s32(1023 + rule.scale_exponent), vreinterpretq_s32_u32(vshlq_n_u32(size, 1)));
+    const int32x4_t exponent = vsubq_s32(vdupq_n_s32(1023 + rule.scale_exponent), vreinterpretq_s32_u32(vshlq_n_u32(size, 1)));
     const float64x2_t scale_low = vreinterpretq_f64_s64(vshlq_n_s64(vmovl_s32(vget_low_s32(exponent)), 52));
     const float64x2_t scale_high = vreinterpretq_f64_s64(vshlq_n_s64(vmovl_high_s32(exponent), 52));
     const uint32x4_t x = cells(box.x1, box.x2, scale_low, scale_high);
@@ -264,7 +262,7 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
-const NmsKernels neon_nms_kernels = {"neon", check_rows, bucket_scores, grid_buckets, suppress_run, suppress_list,
-                                     overlaps, first_largest};
+const NmsKernels neon_nms_kernels = {"neon",       check_rows,    bucket_scores, grid_buckets,
+                                     suppress_run, suppress_list, overlaps,      first_largest};
 
 }  // namespace simaai::kernels::detail

@@ -139,7 +139,7 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
-const NmsKernels scalar_nms_kernels = {"scalar", check_rows, bucket_scores, grid_buckets, suppress_run, suppress_list,
-                                       overlaps, first_largest};
+const NmsKernels scalar_nms_kernels = {"scalar",     check_rows,    bucket_scores, grid_buckets,
+                                       suppress_run, suppress_list, overlaps,      first_largest};
 
 }  // namespace simaai::kernels::detail

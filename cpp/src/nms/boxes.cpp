@@ -43,8 +43,8 @@ Status convert(std::span<const T> boxes, BoxFormat from, BoxFormat to, std::span
     return status;
   }
   if (converted.size() != boxes.size()) {
-    return refuse("converted", "has " + std::to_string(converted.size()) + " elements; boxes has " +
-                                   std::to_string(boxes.size()));
+    return refuse("converted",
+                  "has " + std::to_string(converted.size()) + " elements; boxes has " + std::to_string(boxes.size()));
   }
   if (converted.data() != boxes.data() && share_bytes<T>(boxes, converted)) {
     return overlapping("converted", "boxes");
@@ -98,8 +98,8 @@ Status areas_of(std::span<const T> boxes, std::span<T> areas) {
     return status;
   }
   if (areas.size() != boxes.size() / 4) {
-    return refuse("areas", "has " + std::to_string(areas.size()) + " elements; there are " +
-                               std::to_string(boxes.size() / 4) + " boxes");
+    return refuse("areas", "has " + std::to_string(areas.size()) + " elements; there are " + std::to_string(boxes.size() / 4) +
+                               " boxes");
   }
   if (share_bytes<T>(boxes, areas)) {
     return overlapping("areas", "boxes");

@@ -43,22 +43,29 @@ std::string number(float value) {
 }
 
 Error describe_row(const float *box, float score, std::size_t row) {
-  const std::string index = "[" + std::to_string(row) + "]";
-  const std::string corners = number(box[0]) + ", " + number(box[1]) + ", " + number(box[2]) + ", " + number(box[3]);
-  const std::string otherwise = "; or pass invalid=\"drop\" (InvalidRows::Drop) to leave such rows out";
-  if (!box_is_finite(box)) {
-    return Error{ErrorCode::InvalidParameter, "boxes" + index,
-                 "boxes" + index + " is (" + corners + "); all four coordinates must be finite" + otherwise};
+  const bool bad_box = !box_is_finite(box) || !(box[2] >= box[0] && box[3] >= box[1]);
+  std::string field = bad_box ? "boxes[" : "scores[";
+  field += std::to_string(row);
+  field += ']';
+  std::string message = field;
+  message += " is ";
+  if (bad_box) {
+    message += '(';
+    for (int corner = 0; corner < 4; ++corner) {
+      message += corner == 0 ? "" : ", ";
+      message += number(box[corner]);
+    }
+    message += "); ";
+    message += box_is_finite(box)
+                   ? "x1, y1, x2, y2 need x2 >= x1 and y2 >= y1. Are the boxes cxcywh or xywh? Convert them to xyxy first"
+                   : "all four coordinates must be finite";
+  } else {
+    message += number(score);
+    message += "; a score must be ";
+    message += std::isnan(score) ? "a number" : "finite in the soft methods";
   }
-  if (!(box[2] >= box[0] && box[3] >= box[1])) {
-    return Error{ErrorCode::InvalidParameter, "boxes" + index,
-                 "boxes" + index + " is (" + corners +
-                     "); x1, y1, x2, y2 need x2 >= x1 and y2 >= y1. Are the boxes cxcywh or xywh? Convert them to xyxy first" +
-                     otherwise};
-  }
-  return Error{ErrorCode::InvalidParameter, "scores" + index,
-               "scores" + index + " is " + number(score) + "; a score must be " +
-                   (std::isnan(score) ? "a number" : "finite in the soft methods") + otherwise};
+  message += "; or pass invalid=\"drop\" (InvalidRows::Drop) to leave such rows out";
+  return Error{ErrorCode::InvalidParameter, std::move(field), std::move(message)};
 }
 
 // One pass over the caller's rows: which of them count, their scores without −0, and the range of those.
@@ -125,8 +132,8 @@ std::size_t suppress_hard_by_class(const NmsSettings &settings, NmsScratch &scra
     if (end - begin == 1) {
       marks[scratch.ranks[begin]] = 1;
     } else {
-      const std::size_t found = suppress_hard(settings, scratch, rows.boxes, scratch.grouped + begin, end - begin,
-                                              settings.limit, scratch.kept);
+      const std::size_t found =
+          suppress_hard(settings, scratch, rows.boxes, scratch.grouped + begin, end - begin, settings.limit, scratch.kept);
       for (std::size_t i = 0; i < found; ++i) {
         marks[scratch.ranks[begin + scratch.kept[i]]] = 1;
       }
@@ -187,13 +194,11 @@ std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::st
   }
   NmsSettings settings;
   switch (params.method) {
-  case Method::Hard:
-  case Method::SoftLinear:
-  case Method::SoftGaussian:
-  case Method::SoftAdaptive:
-    break;
-  default:
-    return refuse("method", "is no member of Method");
+    case Method::Hard:
+    case Method::SoftLinear:
+    case Method::SoftGaussian:
+    case Method::SoftAdaptive: break;
+    default: return refuse("method", "is no member of Method");
   }
   settings.method = params.method;
   if (!(params.iou_threshold >= 0.0 && params.iou_threshold <= 1.0)) {
@@ -215,25 +220,21 @@ std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::st
   }
   if (params.max_detections.has_value()) {
     if (*params.max_detections < 0) {
-      return refuse("max_detections", "is " + std::to_string(*params.max_detections) +
-                                          "; it must be at least 0, or left out for no limit");
+      return refuse("max_detections",
+                    "is " + std::to_string(*params.max_detections) + "; it must be at least 0, or left out for no limit");
     }
     settings.limit = static_cast<std::size_t>(*params.max_detections);
   }
   switch (params.class_ids) {
-  case ClassIds::None:
-  case ClassIds::Int32:
-  case ClassIds::Int64:
-    break;
-  default:
-    return refuse("class_ids", "is no member of ClassIds");
+    case ClassIds::None:
+    case ClassIds::Int32:
+    case ClassIds::Int64: break;
+    default: return refuse("class_ids", "is no member of ClassIds");
   }
   switch (params.invalid) {
-  case InvalidRows::Refuse:
-  case InvalidRows::Drop:
-    break;
-  default:
-    return refuse("invalid", "is no member of InvalidRows");
+    case InvalidRows::Refuse:
+    case InvalidRows::Drop: break;
+    default: return refuse("invalid", "is no member of InvalidRows");
   }
   settings.invalid = params.invalid;
   settings.kernels = &select_nms_kernels();
@@ -253,7 +254,8 @@ std::variant<std::size_t, Error> run_nms(const NmsSettings &settings, NmsScratch
   if (rows.has_classes()) {
     return suppress_hard_by_class(settings, scratch, rows, admitted.count);
   }
-  const std::size_t found = suppress_hard(settings, scratch, rows.boxes, scratch.order, admitted.count, settings.limit, scratch.kept);
+  const std::size_t found =
+      suppress_hard(settings, scratch, rows.boxes, scratch.order, admitted.count, settings.limit, scratch.kept);
   for (std::size_t i = 0; i < found; ++i) {
     scratch.kept[i] = scratch.order[scratch.kept[i]];
   }

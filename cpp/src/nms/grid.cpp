@@ -53,6 +53,7 @@ void NmsGrid::build(const NmsSettings &settings, NmsScratch &scratch, const floa
   for (std::size_t i = 0; i < count; ++i) {
     ++starts[scratch.buckets[i]];
   }
+  has_irregular_ = starts[buckets] != 0;
   std::uint32_t sum = 0;
   for (std::size_t bucket = 0; bucket < buckets + 2; ++bucket) {
     const std::uint32_t size = starts[bucket];
@@ -62,8 +63,9 @@ void NmsGrid::build(const NmsSettings &settings, NmsScratch &scratch, const floa
   for (std::size_t i = 0; i < count; ++i) {
     const float *const box = boxes + 4 * std::size_t{rows[i]};
     const std::uint32_t lane = starts[scratch.buckets[i]]++;
-    float *const corners = scratch.corners + lane / lanes * NmsBlocks::floats + lane % lanes;
-    scratch.lane_ids[i] = lane;
+    const std::uint32_t place = lane / lanes * NmsBlocks::floats + lane % lanes;
+    float *const corners = scratch.corners + place;
+    scratch.lane_ids[i] = place;
     corners[0] = box[0];
     corners[lanes] = box[1];
     corners[2 * lanes] = box[2];
@@ -76,6 +78,73 @@ void NmsGrid::build(const NmsSettings &settings, NmsScratch &scratch, const floa
   }
 }
 
+namespace {
+
+// Collects the blocks that one box has to be held against.
+class Search {
+public:
+  Search(const NmsSettings &settings, NmsScratch &scratch, const NmsBox &box)
+      : settings_(settings), scratch_(scratch), box_(box), bounds_(scratch.starts) {}
+
+  // Room on the list for four runs of cells.
+  void make_room() {
+    if (listed_ > capacity - 8) {
+      flush();
+    }
+  }
+
+  // The boxes of buckets first..last, unless they are not wanted. A run of cells nearly always lies in none, one or two
+  // blocks: those are put on the list without a branch.
+  void look(std::uint32_t first, std::uint32_t last, bool wanted) {
+    const std::uint32_t begin = bounds_[first];
+    const std::uint32_t end = bounds_[last + 1];
+    const std::uint32_t block = begin / lanes;
+    const std::uint32_t count = ((end + lanes - 1) / lanes - block) & (0U - static_cast<std::uint32_t>(wanted && begin != end));
+    if (count > 2) {
+      suppressed_ += settings_.kernels->suppress_run(scratch_.corners, block, block + count, box_, settings_.threshold);
+      return;
+    }
+    list_[listed_] = block;
+    list_[listed_ + 1] = block + 1;
+    listed_ += count;
+  }
+
+  // A row of cells, which may go on at the first bucket.
+  void look_at_row(std::uint32_t row, std::uint32_t first_x, std::uint32_t more, std::uint32_t mask, bool wanted) {
+    const std::uint32_t first = ((row ^ (row >> 15U)) + first_x) & mask;
+    const std::uint32_t last = first + more;
+    if (last <= mask) {
+      look(first, last, wanted);
+    } else {
+      look(first, mask, wanted);
+      look(0, last & mask, wanted);
+    }
+  }
+
+  std::uint32_t finish() {
+    flush();
+    return suppressed_;
+  }
+
+private:
+  static constexpr std::size_t capacity = 64;
+
+  void flush() {
+    suppressed_ += settings_.kernels->suppress_list(scratch_.corners, list_.data(), listed_, box_, settings_.threshold);
+    listed_ = 0;
+  }
+
+  const NmsSettings &settings_;
+  NmsScratch &scratch_;
+  const NmsBox &box_;
+  const std::uint32_t *bounds_;  // where each bucket begins, and where the last one ends
+  std::array<std::uint32_t, capacity + 2> list_;
+  std::size_t listed_ = 0;
+  std::uint32_t suppressed_ = 0;
+};
+
+}  // namespace
+
 std::uint32_t NmsGrid::suppress(const NmsSettings &settings, NmsScratch &scratch, const NmsBox &box) const {
   const auto against_everything = [this, &settings, &scratch, &box] {
     return settings.kernels->suppress_run(scratch.corners, 0, block_count_, box, settings.threshold);
@@ -85,71 +154,45 @@ std::uint32_t NmsGrid::suppress(const NmsSettings &settings, NmsScratch &scratch
   }
 
   constexpr std::uint32_t most_cells = 40;
-  // A run of cells nearly always lies in none, one or two blocks: those are put on a list without a branch.
-  constexpr std::size_t capacity = 64;
-  std::array<std::uint32_t, capacity + 2> list;
-  std::size_t listed = 0;
-  std::uint32_t suppressed = 0;
-  const std::uint32_t *const bounds = scratch.starts;  // where each bucket begins, and where the last one ends
-  const auto look = [&](std::uint32_t first_bucket, std::uint32_t last_bucket, bool wanted) {
-    const std::uint32_t begin = bounds[first_bucket];
-    const std::uint32_t end = bounds[last_bucket + 1];
-    const std::uint32_t first = begin / lanes;
-    const std::uint32_t count = ((end + lanes - 1) / lanes - first) & (0U - static_cast<std::uint32_t>(wanted && begin != end));
-    if (count > 2) {
-      suppressed += settings.kernels->suppress_run(scratch.corners, first, first + count, box, settings.threshold);
-      return;
-    }
-    list[listed] = first;
-    list[listed + 1] = first + 1;
-    listed += count;
-    if (listed > capacity) {
-      suppressed += settings.kernels->suppress_list(scratch.corners, list.data(), listed, box, settings.threshold);
-      listed = 0;
-    }
-  };
-
+  constexpr std::uint32_t row_step = 0x9E3779B1U;
+  Search search(settings, scratch, box);
   const double twice_x = static_cast<double>(box.x1) + static_cast<double>(box.x2);
   const double twice_y = static_cast<double>(box.y1) + static_cast<double>(box.y2);
   const double width = static_cast<double>(box.x2) - static_cast<double>(box.x1);
   const double height = static_cast<double>(box.y2) - static_cast<double>(box.y1);
-  const double side = std::max(width, height);
-  const std::uint32_t least = std::max(size_class(side * size_ratio_), sizes_.least);
-  const std::uint32_t largest = std::min(size_class(side * inverse_size_ratio_), sizes_.largest);
-  for (std::uint32_t size = least; size <= largest && largest != 0xFFFFFFFFU; ++size) {
+  const double most_width = width * inverse_size_ratio_;
+  const double most_height = height * inverse_size_ratio_;
+  const double twice_reach = 2.0 * reach_;
+  const std::uint32_t least = std::max(size_class(std::max(width, height) * size_ratio_), sizes_.least);
+  const std::uint32_t largest = std::min(size_class(std::max(most_width, most_height)), sizes_.largest);
+  for (std::uint32_t size = least; size <= largest; ++size) {
     const double scale = scale_of(rule_, size);
     const double most = largest_side(size);
-    const double reach_x = 2.0 * (width + std::min(width * inverse_size_ratio_, most)) * reach_;
-    const double reach_y = 2.0 * (height + std::min(height * inverse_size_ratio_, most)) * reach_;
+    const double reach_x = (width + std::min(most_width, most)) * twice_reach;
+    const double reach_y = (height + std::min(most_height, most)) * twice_reach;
     if (std::max(reach_x, reach_y) * scale > most_cells / 2) {
-      return suppressed + against_everything();
+      return search.finish() + against_everything();
     }
-    const std::uint32_t first_x = cell_of((twice_x - reach_x) * scale);
-    const std::uint32_t cells = cell_of((twice_x + reach_x) * scale) - first_x;
-    const std::uint32_t first_y = cell_of((twice_y - reach_y) * scale);
     // At least 64 buckets, so that no row of cells is longer than the table.
-    const std::uint32_t rows = cell_of((twice_y + reach_y) * scale) - first_y;
-    const auto look_at_row = [&](std::uint32_t y, bool wanted) {
-      const std::uint32_t row = (first_y + y) * 0x9E3779B1U + size * 0x85EBCA77U;
-      const std::uint32_t first = ((row ^ (row >> 15U)) + first_x) & rule_.mask;
-      const std::uint32_t last = first + cells;
-      if (last <= rule_.mask) {
-        look(first, last, wanted);
-      } else {
-        look(first, rule_.mask, wanted);
-        look(0, last & rule_.mask, wanted);
-      }
-    };
-    // Nearly always one to three rows: a look too many costs less than a wrong guess of their number.
-    look_at_row(0, true);
-    look_at_row(1, rows >= 1);
-    look_at_row(2, rows >= 2);
-    for (std::uint32_t y = 3; y <= rows; ++y) {
-      look_at_row(y, true);
+    const std::uint32_t first_x = cell_of((twice_x - reach_x) * scale);
+    const std::uint32_t more_x = cell_of((twice_x + reach_x) * scale) - first_x;
+    const std::uint32_t first_y = cell_of((twice_y - reach_y) * scale);
+    const std::uint32_t more_y = cell_of((twice_y + reach_y) * scale) - first_y;
+    const std::uint32_t row = first_y * row_step + size * 0x85EBCA77U;
+    // One or two rows nearly always: a look too many costs less than a wrong guess.
+    search.make_room();
+    search.look_at_row(row, first_x, more_x, rule_.mask, true);
+    search.look_at_row(row + row_step, first_x, more_x, rule_.mask, more_y >= 1);
+    for (std::uint32_t y = 2; y <= more_y; ++y) {
+      search.make_room();
+      search.look_at_row(row + y * row_step, first_x, more_x, rule_.mask, true);
     }
   }
-  look(rule_.mask + 1, rule_.mask + 1, true);
-  return suppressed + settings.kernels->suppress_list(scratch.corners, list.data(), listed, box, settings.threshold);
+  if (has_irregular_) {
+    search.make_room();
+    search.look(rule_.mask + 1, rule_.mask + 1, true);
+  }
+  return search.finish();
 }
 
 }  // namespace simaai::kernels::detail

@@ -21,7 +21,7 @@ public:
   /// Whether the grid is of use for this threshold: below, boxes reach too far.
   [[nodiscard]] static bool usable(double iou_threshold) noexcept { return iou_threshold >= 0.1 && iou_threshold < 1.0; }
 
-  /// Places rows[0..count) into lanes; scratch.lane_ids[i] is the lane of rows[i]. Uses
+  /// Places rows[0..count) into lanes; scratch.lane_ids[i] says where: scratch.corners + it is the x1 of rows[i]. Uses
   /// scratch.buckets and scratch.starts. count ≥ 1.
   void build(const NmsSettings &settings, NmsScratch &scratch, const float *boxes, const std::uint32_t *rows,
              std::size_t count);
@@ -33,9 +33,10 @@ private:
   NmsGridRule rule_ = {};
   NmsGridSizes sizes_ = {};
   std::uint32_t block_count_ = 0;
-  double size_ratio_ = 1;          ///< a little less than t
+  bool has_irregular_ = false;
+  double size_ratio_ = 1;  ///< a little less than t
   double inverse_size_ratio_ = 1;
-  double reach_ = 0;               ///< (1 − t)/(2·(1 + t)), a little more
+  double reach_ = 0;  ///< (1 − t)/(2·(1 + t)), a little more
 };
 
 }  // namespace simaai::kernels::detail

@@ -135,7 +135,7 @@ std::size_t finish_on_grid(const NmsSettings &settings, NmsScratch &scratch, con
     live -= grid.suppress(settings, scratch, load_box(boxes, rows[kept[i]]));
   }
   for (std::size_t i = 0; i < rest && live != 0; ++i) {
-    float *const corners = scratch.corners + corner_of(scratch.lane_ids[i]);
+    float *const corners = scratch.corners + scratch.lane_ids[i];
     if (corners[0] == gone) {
       continue;
     }
@@ -166,7 +166,7 @@ std::size_t suppress_hard(const NmsSettings &settings, NmsScratch &scratch, cons
     std::iota(kept, kept + all, 0U);
     return all;
   }
-  constexpr std::size_t chunk_size = 128;
+  constexpr std::size_t chunk_size = 64;
   const bool may_use_grid = NmsGrid::usable(settings.iou_threshold);
   std::size_t found = 0;
   Chunk chunk(settings, scratch);

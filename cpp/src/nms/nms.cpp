@@ -103,8 +103,7 @@ struct Release {
 const Params &Plan::params() const noexcept { return state_->params; }
 
 std::size_t Plan::context_bytes() const noexcept {
-  return sizeof(detail::ContextState) +
-         kernels::detail::NmsScratch::bytes(static_cast<std::size_t>(state_->params.capacity));
+  return sizeof(detail::ContextState) + kernels::detail::NmsScratch::bytes(static_cast<std::size_t>(state_->params.capacity));
 }
 
 ExecutionContext::ExecutionContext(std::unique_ptr<detail::ContextState> state) noexcept : state_(std::move(state)) {}
@@ -152,8 +151,8 @@ Status execute(const Plan &plan, ExecutionContext &context, const Inputs &inputs
   const std::size_t count = inputs.scores.size();
   const auto capacity = static_cast<std::size_t>(state.params.capacity);
   if (count > capacity) {
-    return refuse_buffer("scores", "has " + std::to_string(count) + " elements; the plan has a capacity of " +
-                                       std::to_string(capacity));
+    return refuse_buffer("scores",
+                         "has " + std::to_string(count) + " elements; the plan has a capacity of " + std::to_string(capacity));
   }
   if (inputs.boxes.size() != 4 * count) {
     return refuse_buffer("boxes", "has " + std::to_string(inputs.boxes.size()) + " elements; " + std::to_string(count) +
@@ -180,12 +179,11 @@ Status execute(const Plan &plan, ExecutionContext &context, const Inputs &inputs
   if (given != state.params.class_ids) {
     constexpr std::array<const char *, 3> names = {"none", "int32", "int64"};
     return refuse_buffer("class_ids", std::string("has the type ") + names[static_cast<std::size_t>(given)] +
-                                          "; the plan was made for " +
-                                          names[static_cast<std::size_t>(state.params.class_ids)]);
+                                          "; the plan was made for " + names[static_cast<std::size_t>(state.params.class_ids)]);
   }
   if (class_count != count) {
-    return refuse_buffer("class_ids", "has " + std::to_string(class_count) + " elements; there are " + std::to_string(count) +
-                                          " scores");
+    return refuse_buffer("class_ids",
+                         "has " + std::to_string(class_count) + " elements; there are " + std::to_string(count) + " scores");
   }
   const std::size_t room = std::min(count, state.settings.limit);
   if (outputs.indices.size() < room) {

@@ -20,8 +20,8 @@ public:
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   // Admitted rows, in ascending order.
-  float *scores = nullptr;         ///< without −0
-  std::uint32_t *rows = nullptr;   ///< their indexes, unless every row was admitted
+  float *scores = nullptr;        ///< without −0
+  std::uint32_t *rows = nullptr;  ///< their indexes, unless every row was admitted
 
   // Order: (descending key, row) pairs and what sorting them needs; lane_count(capacity) of each.
   std::uint64_t *entries = nullptr;
@@ -31,12 +31,12 @@ public:
   std::uint32_t *order = nullptr;   ///< rows by descending score
 
   // Groups of one class.
-  std::uint32_t *ranks = nullptr;   ///< place in `order` of each element of a group
-  std::uint32_t *grouped = nullptr; ///< its row
+  std::uint32_t *ranks = nullptr;    ///< place in `order` of each element of a group
+  std::uint32_t *grouped = nullptr;  ///< its row
 
   // Suppression. Boxes in blocks of eight lanes.
   float *corners = nullptr;           ///< 4 · lane_count(capacity)
-  std::uint32_t *lane_ids = nullptr;  ///< which element a lane holds; in a grid: which lane holds an element
+  std::uint32_t *lane_ids = nullptr;  ///< which element a lane holds; in a grid: where an element's x1 is
   float *lane_scores = nullptr;       ///< soft methods: what each lane's score has decayed to; lane_count(capacity)
   std::uint32_t *kept = nullptr;
   float *kept_scores = nullptr;

@@ -79,8 +79,8 @@ public:
     if (!(box.area > 0.0F)) {
       return;  // every IoU with it is 0 or no number
     }
-    const std::size_t found = settings_.kernels->overlaps(scratch_.corners, begin / lanes, (end + lanes - 1) / lanes, box,
-                                                          positions_, overlaps_);
+    const std::size_t found =
+        settings_.kernels->overlaps(scratch_.corners, begin / lanes, (end + lanes - 1) / lanes, box, positions_, overlaps_);
     for (std::size_t i = 0; i < found; ++i) {
       // A block at either end may hold lanes of another class too.
       if (positions_[i] >= begin && positions_[i] < end) {
@@ -133,21 +133,19 @@ private:
   void decay(std::size_t lane, float picked_area, float iou) {
     float &score = scores_[lane];
     switch (settings_.method) {
-    case Method::Hard:
-    case Method::SoftLinear:
-      if (static_cast<double>(iou) > settings_.iou_threshold) {
-        score *= 1.0F - iou;
+      case Method::Hard:
+      case Method::SoftLinear:
+        if (static_cast<double>(iou) > settings_.iou_threshold) {
+          score *= 1.0F - iou;
+        }
+        break;
+      case Method::SoftGaussian: score *= exp32(-(iou * iou) / settings_.sigma); break;
+      case Method::SoftAdaptive: {
+        const float other_area = area(lane);
+        const float ratio = std::max(picked_area, other_area) / std::min(picked_area, other_area);
+        score *= ratio > 2.0F ? 1.0F - iou : exp32(-(iou * iou) / settings_.sigma);
+        break;
       }
-      break;
-    case Method::SoftGaussian:
-      score *= exp32(-(iou * iou) / settings_.sigma);
-      break;
-    case Method::SoftAdaptive: {
-      const float other_area = area(lane);
-      const float ratio = std::max(picked_area, other_area) / std::min(picked_area, other_area);
-      score *= ratio > 2.0F ? 1.0F - iou : exp32(-(iou * iou) / settings_.sigma);
-      break;
-    }
     }
     // With a positive threshold a score that is below it stays there. (A negative score may still rise to zero.)
     if (score < settings_.score_threshold && settings_.score_threshold > 0.0F) {

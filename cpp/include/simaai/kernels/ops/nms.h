@@ -42,11 +42,11 @@ enum class ClassIds { None, Int32, Int64 };
 
 /// The parameters of a plan. `capacity` must be set; the others have the defaults of the Python functions.
 struct Params {
-  std::int64_t capacity = -1;                           ///< most rows of one call, 0 to 2^31 − 1
+  std::int64_t capacity = -1;  ///< most rows of one call, 0 to 2^31 − 1
   Method method = Method::Hard;
-  double iou_threshold = 0.5;                           ///< [0, 1], not narrowed; Hard and SoftLinear
-  double sigma = 0.5;                                   ///< SoftGaussian, SoftAdaptive: finite and > 0 as FP32
-  std::optional<double> score_threshold = std::nullopt; ///< finite; a score ≥ FP32(threshold) is kept
+  double iou_threshold = 0.5;                                 ///< [0, 1], not narrowed; Hard and SoftLinear
+  double sigma = 0.5;                                         ///< SoftGaussian, SoftAdaptive: finite and > 0 as FP32
+  std::optional<double> score_threshold = std::nullopt;       ///< finite; a score ≥ FP32(threshold) is kept
   std::optional<std::int64_t> max_detections = std::nullopt;  ///< ≥ 0; empty: no limit
   ClassIds class_ids = ClassIds::None;
   InvalidRows invalid = InvalidRows::Refuse;
