@@ -76,6 +76,7 @@ CONTENTS = (
     "special",
     "special",
     "zeros",
+    "tiny",
     "empty",
 )
 CLASS_COUNTS = (1, 1, 2, 3, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 79, 80, 81)
@@ -83,7 +84,7 @@ GRIDS = (
     *((1, 1), (1, 1), (2, 2), (3, 5), (5, 7), (7, 5), (4, 4), (8, 8)),
     *((1, 15), (16, 1), (17, 1), (1, 31), (32, 1), (33, 1), (1, 79), (80, 1), (81, 1), (9, 9)),
 )
-STRIDES = (1, 2, 3, 4, 8, 8, 8, 16, 32)
+STRIDES = (1, 2, 3, 4, 5, 7, 8, 8, 8, 12, 16, 20, 32)
 NMS_THRESHOLDS = (
     0.0,
     0.0,
@@ -228,6 +229,10 @@ def draw_bins(draw: Draw, bins: int, height: int, width: int) -> Array:
 def draw_centers(draw: Draw, model: tuple[int, int], *shape: int) -> tuple[Array, Array]:
     """Centres and sizes in model pixels, shape (..., 2) each."""
     frame = np.array(model, np.float32)
+    if draw.chance(0.15):  # a few pixels, on eighths: rounded corners say more than the area
+        center = draw.rng.integers(0, 41, (*shape, 2)) / np.float32(8)
+        size = draw.rng.integers(2, 21, (*shape, 2)) / np.float32(8)
+        return center.astype(np.float32), size.astype(np.float32)
     center = draw.uniform(0, 1, *shape, 2) * frame
     size = draw.uniform(0.01, draw.one((0.3, 1.0)), *shape, 2) * frame
     return snapped(draw, center), snapped(draw, size)
@@ -470,7 +475,8 @@ def draw_efficientdet(draw: Draw, activation: str) -> Draft:
     heads = []
     for width, height in grids:
         heads.append(Head(len(tensors), len(tensors) + 1))
-        boxes = np.float32(0.4) * draw.normal(height, width, 36)
+        spread = draw.one((np.float32(0.4), np.float32(0.4), np.float32(3)))
+        boxes = spread * draw.normal(height, width, 36)
         tensors.append(Tensor("boxes", boxes))
         tensors.append(Tensor("scores", draw_scores(draw, activation, height, width, 9 * classes)))
     return Draft(tensors, heads, model, classes, options)
@@ -515,7 +521,8 @@ def draw_rcnn(draw: Draw) -> Draft:
     for _ in range(5):
         width, height = draw.integer(1, 8), draw.integer(1, 8)
         heads.append(Head(len(tensors), len(tensors) + 1))
-        boxes = np.float32(0.4) * draw.normal(height, width, 12)
+        spread = draw.one((np.float32(0.4), np.float32(0.4), np.float32(3)))
+        boxes = spread * draw.normal(height, width, 12)
         scores = np.float32(2) * draw.normal(height, width, 3)
         tensors += [Tensor("boxes", boxes), Tensor("scores", scores)]
     return Draft(tensors, heads, model, 1, options)
@@ -570,6 +577,9 @@ def shaped(draw: Draw, values: Array, content: str, activation: str) -> Array:
         values = np.where(values > 0.5, 1, 0) if identity else np.sign(values) * 95
     elif content == "zeros":
         values = np.where(draw.rng.random(values.shape) < 0.5, -0.0, 0.0)
+    elif content == "tiny":
+        centered = values - np.float32(0.35 if identity else 0)
+        values = centered * draw.one((1e-43, 1e-39, 1e-20, 1e-7))
     elif content == "empty":
         values = values * 0 - np.float32(1 if identity else 12)
     return values.astype(np.float32)
@@ -582,6 +592,7 @@ def quantization_of(draw: Draw, tensor: Tensor, content: str) -> tuple[float, in
     if least == most:
         least, most = min(least, 0.0), max(most, 0.0, least + 1e-3)
     scale = np.float32((most - least) / 255 * draw.rng.uniform(0.7, 1.5))
+    scale = max(scale, np.float32(2**-149))
     zero_point = int(np.clip(round(low - least / float(scale)), low, high))
     if content == "saturated" and draw.chance(0.15):
         scale = np.float32(draw.one((1e38, 3e37, 1e-40, 2.0)))
@@ -671,18 +682,38 @@ def draw_threshold(draw: Draw, request: Request, tensors: list[Array]) -> float:
     return float(draw.one(list(inside)))
 
 
+LARGEST_SIDE = 1_048_576
+
+
+def magnifier(draw: Draw, model: tuple[int, int]) -> Affine:
+    """Enlarges a part of the model frame so much that whole image pixels show the last bits.
+
+    Multiplying by a power of two is exact, so what is published is the corner itself.
+    """
+    values = []
+    part = draw.one((2, 8))
+    for side in model:
+        window = 2.0 ** np.ceil(np.log2(max(1, side // part)))
+        scale = LARGEST_SIDE / window
+        values += [scale, -draw.integer(0, side) * scale]
+    return Affine(*values)
+
+
 def draw_image(
     draw: Draw, profile: str, model: tuple[int, int]
 ) -> tuple[tuple[int, int], str | Affine | None]:
-    kind = draw.integer(0, 5)
+    if draw.chance(0.25):
+        image = (LARGEST_SIDE, LARGEST_SIDE - draw.one((0, 0, 1, 577)))
+        if profile in decode.SSD_PROFILES:
+            return image, None
+        return image, magnifier(draw, model)
+    kind = draw.integer(0, 4)
     if kind == 0:
         image = model
     elif kind == 1:
         image = (draw.integer(1, 5), draw.integer(1, 5000))
     elif kind == 2:
         image = (draw.integer(1, 4000), draw.integer(1, 10))
-    elif kind == 3 and draw.chance(0.2):
-        image = (1_048_576, draw.integer(1, 1_048_576))
     else:
         image = (draw.integer(20, 2000), draw.integer(20, 2000))
     if profile in decode.SSD_PROFILES:
@@ -757,6 +788,9 @@ def _make_frame(profile: str, task: str, index: int) -> Frame:
     if activation is None and draw.chance(0.3):
         request.score_activation = decode.score_activation(request)
     tensors = [tensor.raw for tensor in draft.tensors]
+    if image[0] == LARGEST_SIDE and draw.chance(0.6):
+        # Many boxes in a large image: their last bits show.
+        request.max_detections, request.nms_iou_threshold = 400, 1.0
     request.detection_threshold = draw_threshold(draw, request, tensors)
     if task == SEGMENTATION:
         request.max_detections = min(request.max_detections, 20)

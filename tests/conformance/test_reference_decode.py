@@ -194,6 +194,13 @@ def test_yolo7_with_one_class_scores_by_objectness_alone():
     outputs = run(request, [tensor])
     assert outputs[3][0] == 1
     assert outputs[1][0] == 0.5
+    # an objectness that underflowed to 0 is refused even by a threshold of 0
+    tensor[0, 0, 4] = -95
+    request = job("Yolo7V1", [Head(0, 0)], [tensor], detection_threshold=0.0, **common)
+    assert run(request, [tensor])[3][0] == 0
+    tensor[0, 0, 4] = -80
+    assert run(request, [tensor])[3][0] == 1
+    tensor[0, 0, 4] = 0
     request = job("Yolo5V1", [Head(0, 0)], [tensor], **common)
     assert run(request, [tensor])[3][0] == 0  # the NaN class is selected, then discarded
     tensor[0, 0, 5] = 0
