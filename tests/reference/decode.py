@@ -251,9 +251,6 @@ def scan_best_class(request: Request, ports: list[Port], head_index: int) -> Can
     class_score = activate(pick(view.values, class_id), activation)
     passes = np.ones(class_score.shape, dtype=np.bool_)
     score = class_score
-    if request.profile == "Yolo7V1" and request.num_classes == 1:
-        # Objectness is the score, and it must be above zero as everywhere.
-        passes = score > ZERO
     if view.objectness is not None:
         objectness = activate(view.objectness, activation)
         with np.errstate(all="ignore"):
