@@ -682,6 +682,12 @@ template <Order order>
   }
   // GCC would else copy all registers in the loop.
   __asm__("" : "+x"(best0), "+x"(best1), "+x"(best2), "+x"(best3), "+x"(best4), "+x"(best5), "+x"(best6), "+x"(best7));
+  // Most blocks are background: one comparison of the best of all says so.
+  const Vector best_of_four0 = bound.better(bound.better(best0, best1), bound.better(best2, best3));
+  const Vector best_of_four1 = bound.better(bound.better(best4, best5), bound.better(best6, best7));
+  if (bound.passing(bound.better(best_of_four0, best_of_four1)) == 0) {
+    return 0;
+  }
   const Vector four0 = join(join(bound.compare(best0), bound.compare(best1)), join(bound.compare(best2), bound.compare(best3)));
   const Vector four1 = join(join(bound.compare(best4), bound.compare(best5)), join(bound.compare(best6), bound.compare(best7)));
   // Even cells are in the low half, odd ones in the high half, each as two bytes.
@@ -699,6 +705,9 @@ std::size_t gate_stripes_8_in_order(const std::uint8_t *base, std::size_t cells,
   std::size_t cell = 0;
   for (; cell + 16 <= cells; cell += 16) {
     const std::uint32_t bits = passing_stripes_8(bound, base, cell, offsets, masks, segments);
+    if (bits == 0) {
+      continue;
+    }
     count = emit_byte(bits & 0xFFU, cell, hits, count);
     count = emit_byte(bits >> 8U, cell + 8, hits, count);
   }

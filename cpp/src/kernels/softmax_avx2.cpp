@@ -109,24 +109,31 @@ void two_sides_of_16(const std::uint8_t *raw, std::uint8_t flip, const float *ta
 
 // Sixteen floats a side. Whatever maximum a NaN leaves, its own exponential is NaN and so are both sums.
 void four_sides_of_16(const float *x, float *sides) {
+  __m128 weighted_f32x4[4];
+  __m128 plain_f32x4[4];
   for (int side = 0; side < 4; ++side) {
     const __m128 x_f32x4[4] = {_mm_loadu_ps(x + 16 * side), _mm_loadu_ps(x + 16 * side + 4), _mm_loadu_ps(x + 16 * side + 8),
                                _mm_loadu_ps(x + 16 * side + 12)};
-    __m128 largest_f32x4 =
-        _mm_max_ps(_mm_max_ps(x_f32x4[0], x_f32x4[1]), _mm_max_ps(x_f32x4[2], x_f32x4[3]));
+    __m128 largest_f32x4 = _mm_max_ps(_mm_max_ps(x_f32x4[0], x_f32x4[1]), _mm_max_ps(x_f32x4[2], x_f32x4[3]));
     largest_f32x4 = _mm_max_ps(largest_f32x4, _mm_shuffle_ps(largest_f32x4, largest_f32x4, 0x4E));
     largest_f32x4 = _mm_max_ps(largest_f32x4, _mm_shuffle_ps(largest_f32x4, largest_f32x4, 0xB1));
-    __m128 weighted_f32x4 = _mm_setzero_ps();
-    __m128 plain_f32x4 = _mm_setzero_ps();
+    // Adding the first terms to +0 would change none of them: exponentials are never −0.
+    plain_f32x4[side] = exp_f32x4(_mm_sub_ps(x_f32x4[0], largest_f32x4));
     __m128 k_f32x4 = _mm_setr_ps(0.0F, 1.0F, 2.0F, 3.0F);
-    for (const __m128 quad : x_f32x4) {
-      const __m128 e_f32x4 = exp_f32x4(_mm_sub_ps(quad, largest_f32x4));
-      weighted_f32x4 = _mm_add_ps(weighted_f32x4, _mm_mul_ps(k_f32x4, e_f32x4));
-      plain_f32x4 = _mm_add_ps(plain_f32x4, e_f32x4);
+    weighted_f32x4[side] = _mm_mul_ps(k_f32x4, plain_f32x4[side]);
+    for (int quad = 1; quad < 4; ++quad) {
+      const __m128 e_f32x4 = exp_f32x4(_mm_sub_ps(x_f32x4[quad], largest_f32x4));
       k_f32x4 = _mm_add_ps(k_f32x4, _mm_set1_ps(4.0F));
+      weighted_f32x4[side] = _mm_add_ps(weighted_f32x4[side], _mm_mul_ps(k_f32x4, e_f32x4));
+      plain_f32x4[side] = _mm_add_ps(plain_f32x4[side], e_f32x4);
     }
-    sides[side] = total(weighted_f32x4) / total(plain_f32x4);
   }
+  // (s0 + s1) and (s2 + s3) of two sides, then the totals of all four.
+  const __m128 weighted_totals_f32x4 = _mm_hadd_ps(_mm_hadd_ps(weighted_f32x4[0], weighted_f32x4[1]),
+                                                   _mm_hadd_ps(weighted_f32x4[2], weighted_f32x4[3]));
+  const __m128 plain_totals_f32x4 =
+      _mm_hadd_ps(_mm_hadd_ps(plain_f32x4[0], plain_f32x4[1]), _mm_hadd_ps(plain_f32x4[2], plain_f32x4[3]));
+  _mm_storeu_ps(sides, _mm_div_ps(weighted_totals_f32x4, plain_totals_f32x4));
 }
 
 }  // namespace

@@ -22,14 +22,16 @@ void lay_out(ContextLayout &layout) noexcept {
   place(layout.buckets_offset, (static_cast<std::size_t>(layout.buckets) + 1) * sizeof(std::uint32_t));
   place(layout.blocks_offset, layout.suppression_blocks * sizeof(simaai::kernels::detail::SuppressionBlock));
   place(layout.chains_offset, layout.chains * sizeof(std::uint32_t));
-  place(layout.raw_offset, layout.lane_elements * sizeof(float));
+  place(layout.raw_offset, align16(layout.lane_elements) * sizeof(float));
   place(layout.values_offset, layout.lane_elements * sizeof(float));
   place(layout.hits_offset, gate_chunk * sizeof(std::uint32_t));
   place(layout.marks_offset, gate_chunk * sizeof(std::uint32_t));
   place(layout.segment_offsets_offset, layout.lane_elements * sizeof(std::size_t));
   place(layout.segment_masks_offset, layout.lane_elements * sizeof(std::uint16_t));
   place(layout.every_class_offset, layout.lane_elements * sizeof(float));
-  place(layout.mask_raw_offset, static_cast<std::size_t>(layout.mask_pixels) * layout.mask_channels * sizeof(float));
+  // A fetched pixel may reach into the next one's place, and the last one beyond it.
+  place(layout.mask_raw_offset,
+        (static_cast<std::size_t>(layout.mask_pixels) * layout.mask_channels + 16) * sizeof(float));
   place(layout.mask_values_offset, static_cast<std::size_t>(layout.mask_channels) * sizeof(float));
   place(layout.mask_dots_offset, layout.mask_pixels * sizeof(std::int32_t));
   layout.bytes = next;

@@ -32,9 +32,18 @@ SpatialTile tile_of_cell(const Reader &reader, std::uint32_t cell, std::uint32_t
   const auto height = static_cast<std::uint32_t>(reader.extent.height);
   const auto tile_h = static_cast<std::uint32_t>(reader.tile_h);
   const auto tile_w = static_cast<std::uint32_t>(reader.tile_w);
+  SpatialTile tile;
+  if (tile_w == width) {
+    // Tiles of whole rows, the usual case, need one division instead of three.
+    const std::uint32_t number = cell / (width * tile_h);
+    tile.row = number * tile_h;
+    tile.rows = std::min(tile_h, height - tile.row);
+    tile.columns = width;
+    place = cell - tile.row * width;
+    return tile;
+  }
   const std::uint32_t row = cell / width;
   const std::uint32_t column = cell % width;
-  SpatialTile tile;
   tile.row = row / tile_h * tile_h;
   tile.column = column / tile_w * tile_w;
   tile.rows = std::min(tile_h, height - tile.row);
@@ -76,6 +85,14 @@ const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint
   const std::size_t block_bytes = static_cast<std::size_t>(tile.rows) * tile.columns * 16 * element;
   const std::uint8_t *place_base = reinterpret_cast<const std::uint8_t *>(base) + place * 16 * element;
   auto *to = static_cast<std::uint8_t *>(scratch);
+  if (step == 1 && first % 16 == 0 && reader.tile_c == reader.extent.channels) {
+    // Whole blocks of the only slice. The last one may bring lanes beyond the count, for which scratch has room.
+    const std::uint8_t *lanes = place_base + stripe_of(reader, tile, first).offset;
+    for (std::uint32_t i = 0; i < count; i += 16, lanes += block_bytes) {
+      copy_block<split16>(lanes, to + i * element);
+    }
+    return scratch;
+  }
   std::uint32_t channel = first;
   for (std::uint32_t i = 0; i < count;) {
     // One channel slice: its blocks of 16 follow each other, a block of the tile's cells apart.

@@ -55,7 +55,7 @@ struct Reader {
   std::int64_t tile_c = 0;
 
   /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
-  /// already, else into `scratch`, which holds `count` elements.
+  /// already, else into `scratch`, which holds `count` elements rounded up to a multiple of 16.
   const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
                        std::uint32_t step, std::uint32_t count, void *scratch) = nullptr;
 };

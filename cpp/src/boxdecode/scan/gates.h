@@ -93,6 +93,10 @@ void gate_memory_stripes(const Frame &frame, const HeadPlan &head, const Lane &l
         const std::size_t total = gate_stripes(base, count, offsets, masks, segments, map.gate, hits);
         for (std::size_t i = 0; i < total; ++i) {
           const std::uint32_t place = begin + hits[i];
+          if (tile->columns == head.width) {
+            visit(tile->row * head.width + place, anchor);
+            continue;
+          }
           const std::uint32_t row = tile->row + place / tile->columns;
           visit(row * head.width + tile->column + place % tile->columns, anchor);
         }
