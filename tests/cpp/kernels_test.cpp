@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "guarded_buffer.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernels.h"
+#include "support/guarded_buffer.h"
 
 namespace simaai::kernels {
 namespace {
@@ -25,21 +25,21 @@ using detail::Kernels;
 using detail::MaskCoefficients;
 using detail::RoundedBox;
 using detail::SuppressionBlock;
-using testing::GuardedBuffer;
-using testing::GuardedEnd;
+using test_support::GuardedBuffer;
+using test_support::GuardedEnd;
 
 constexpr std::uint32_t seed = 20260726;
 constexpr std::array<GuardedEnd, 2> both_ends = {GuardedEnd::First, GuardedEnd::Last};
 
 class Random {
- public:
+public:
   explicit Random(std::uint32_t start) : engine_(start) {}
 
   /// Uniform in low..high.
   template <typename Integer>
   Integer between(Integer low, Integer high) {
-    return static_cast<Integer>(std::uniform_int_distribution<std::int64_t>(static_cast<std::int64_t>(low),
-                                                                            static_cast<std::int64_t>(high))(engine_));
+    return static_cast<Integer>(
+        std::uniform_int_distribution<std::int64_t>(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high))(engine_));
   }
   std::uint32_t bits() { return static_cast<std::uint32_t>(engine_()); }
   template <typename Container>
@@ -47,12 +47,12 @@ class Random {
     return values[between<std::size_t>(0, std::size(values) - 1)];
   }
 
- private:
+private:
   std::mt19937 engine_;
 };
 
 class KernelSet : public ::testing::TestWithParam<const char *> {
- protected:
+protected:
   void SetUp() override {
     ASSERT_TRUE(detail::force_kernels(GetParam()));
     kernels_ = &detail::select_kernels();
@@ -61,7 +61,7 @@ class KernelSet : public ::testing::TestWithParam<const char *> {
   }
   const Kernels &kernels() const { return *kernels_; }
 
- private:
+private:
   const Kernels *kernels_ = nullptr;
 };
 
@@ -108,9 +108,7 @@ GateStripes gate_stripes(const Kernels &kernels, std::size_t width) {
   return width == 1 ? kernels.gate_stripes_8 : kernels.gate_stripes_16;
 }
 
-std::int32_t lowest(std::size_t width) {
-  return static_cast<std::int32_t>(-(std::int64_t{1} << (8 * width - 1)));
-}
+std::int32_t lowest(std::size_t width) { return static_cast<std::int32_t>(-(std::int64_t{1} << (8 * width - 1))); }
 std::int32_t highest(std::size_t width) { return static_cast<std::int32_t>((std::int64_t{1} << (8 * width - 1)) - 1); }
 std::uint32_t all_bits(std::size_t width) { return static_cast<std::uint32_t>((std::uint64_t{1} << (8 * width)) - 1); }
 
@@ -140,7 +138,7 @@ Gate random_gate(Random &random, std::size_t width) {
 /// Fills a buffer with elements, most of which are below the gate, so that `rarity` decides how often one passes: 0 none,
 /// 1 all just at the threshold, n every n-th on average; or with random, smallest, largest elements or NaN of both signs.
 class Filler {
- public:
+public:
   Filler(Random &random, std::size_t width, Gate gate) : random_(random), width_(width), gate_(gate) {}
 
   void fill(std::uint8_t *to, std::size_t bytes, int kind) {
@@ -150,7 +148,7 @@ class Filler {
   }
   static constexpr int kinds = 9;
 
- private:
+private:
   std::uint32_t key_bits(std::int64_t key) const {
     const std::int64_t clamped = std::clamp<std::int64_t>(key, lowest(width_), highest(width_));
     return (static_cast<std::uint32_t>(clamped) ^ gate_.flip) & all_bits(width_);
@@ -162,22 +160,14 @@ class Filler {
   }
   std::uint32_t element(int kind) {
     switch (kind) {
-      case 0:
-        return random_.bits() & all_bits(width_);
-      case 1:
-        return rare(0);
-      case 2:
-        return key_bits(gate_.threshold);
-      case 3:
-        return rare(4);
-      case 4:
-        return rare(100);
-      case 5:
-        return rare(3000);
-      case 6:
-        return key_bits(lowest(width_));
-      case 7:
-        return key_bits(highest(width_));
+      case 0: return random_.bits() & all_bits(width_);
+      case 1: return rare(0);
+      case 2: return key_bits(gate_.threshold);
+      case 3: return rare(4);
+      case 4: return rare(100);
+      case 5: return rare(3000);
+      case 6: return key_bits(lowest(width_));
+      case 7: return key_bits(highest(width_));
       default: {
         // NaN and infinities of both signs, zeros of both signs, subnormals: as bits of BF16 and FP32.
         constexpr std::array<std::uint32_t, 10> floats = {0x7FC00000U, 0xFFC00000U, 0x7F800001U, 0xFFFFFFFFU, 0x7F800000U,
@@ -192,9 +182,7 @@ class Filler {
   Gate gate_;
 };
 
-std::string text_of(Gate gate) {
-  return "flip " + std::to_string(gate.flip) + ", threshold " + std::to_string(gate.threshold);
-}
+std::string text_of(Gate gate) { return "flip " + std::to_string(gate.flip) + ", threshold " + std::to_string(gate.threshold); }
 
 /// Calls `run(kernels, hits)` for the scalar set and for the one under test and compares. Both lists end at a guarded page.
 template <typename Run>
@@ -208,8 +196,9 @@ void expect_equal_hits(const Kernels &kernels, std::size_t room, const std::stri
   ASSERT_EQ(found, expected) << text;
 }
 
-constexpr std::array<std::size_t, 38> edge_lengths = {1,  2,  3,  4,  5,  6,  7,  8,  9,  12,  15,  16,  17,  20,  21,  24,  31,  32, 33,
-                                                      47, 48, 49, 63, 64, 65, 79, 80, 81, 85,  91,  127, 128, 129, 160, 200, 255, 256, 257};
+constexpr std::array<std::size_t, 38> edge_lengths = {1,  2,  3,  4,  5,   6,   7,   8,   9,   12,  15,  16, 17,
+                                                      20, 21, 24, 31, 32,  33,  47,  48,  49,  63,  64,  65, 79,
+                                                      80, 81, 85, 91, 127, 128, 129, 160, 200, 255, 256, 257};
 constexpr std::array<std::size_t, 22> edge_counts = {0,  1,  2,  3,  4,  5,  7,  8,  9,   15,  16,
                                                      17, 31, 32, 33, 63, 64, 65, 80, 255, 256, 257};
 
@@ -347,7 +336,8 @@ TEST_P(Equality, GatePlanesOfAFullBlock) {
 
 TEST_P(Equality, GateStripes) {
   Random random(seed + 4);
-  constexpr std::array<std::uint16_t, 10> usual_masks = {0xFFFF, 0xFFFF, 0xFFFF, 0x0001, 0x8000, 0x00FF, 0xFF00, 0x0000, 0x7FFF, 0xFFFE};
+  constexpr std::array<std::uint16_t, 10> usual_masks = {0xFFFF, 0xFFFF, 0xFFFF, 0x0001, 0x8000,
+                                                         0x00FF, 0xFF00, 0x0000, 0x7FFF, 0xFFFE};
   for (const std::size_t width : {1U, 2U}) {
     for (const std::size_t cells : edge_counts) {
       for (const std::size_t segments : {0U, 1U, 2U, 3U, 5U, 6U, 9U}) {
@@ -396,8 +386,8 @@ TEST_P(Equality, GateStripes) {
 
 // Every pair of low and high byte against thresholds around it: joined bytes are compared, not byte by byte.
 TEST_P(Equality, GateStripes16OnEveryPattern) {
-  const std::array<Gate, 8> gates = {Gate{0, 0x3E80}, Gate{0, 1}, Gate{0x7FFF, -0x4072}, Gate{0x7FFF, 0x0080},
-                                     Gate{0, -32767}, Gate{0, -32513}, Gate{0x8000, 300}, Gate{0x7FFF, 32767}};
+  const std::array<Gate, 8> gates = {Gate{0, 0x3E80}, Gate{0, 1},      Gate{0x7FFF, -0x4072}, Gate{0x7FFF, 0x0080},
+                                     Gate{0, -32767}, Gate{0, -32513}, Gate{0x8000, 300},     Gate{0x7FFF, 32767}};
   constexpr std::size_t cells = 4096;
   const GuardedBuffer buffer(cells * 32, GuardedEnd::Last);
   for (std::size_t pattern = 0; pattern < 65536; ++pattern) {
@@ -607,8 +597,8 @@ void append(SuppressionBlock &block, const RoundedBox &box) {
 }
 
 /// A pool of its own at a guarded page, and the answer of one set.
-bool answer(const Kernels &kernels, const std::vector<SuppressionBlock> &blocks, std::uint32_t first, const RoundedBox &candidate,
-            std::uint32_t limit) {
+bool answer(const Kernels &kernels, const std::vector<SuppressionBlock> &blocks, std::uint32_t first,
+            const RoundedBox &candidate, std::uint32_t limit) {
   const GuardedBuffer pool(blocks.size() * sizeof(SuppressionBlock), GuardedEnd::Last);
   if (!blocks.empty()) {
     std::memcpy(pool.data(), blocks.data(), pool.size());
