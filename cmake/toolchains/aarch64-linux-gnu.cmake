@@ -15,9 +15,12 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu ${SIMA_ARM_CPU})
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SIMA_ARM_CPU SIMA_ARM_SYSROOT SIMA_ARM_PYTHON)
 
+# GCC 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
+set(CMAKE_CXX_FLAGS_INIT "-Wno-restrict")
+
 if(SIMA_ARM_SYSROOT)
   # Last in the search order, so that the cross compiler's own libc headers win.
-  set(CMAKE_CXX_FLAGS_INIT "-idirafter ${SIMA_ARM_SYSROOT}/usr/include")
+  string(APPEND CMAKE_CXX_FLAGS_INIT " -idirafter ${SIMA_ARM_SYSROOT}/usr/include")
   set(PYBIND11_USE_CROSSCOMPILING ON)
   set(Python_INCLUDE_DIR ${SIMA_ARM_SYSROOT}/usr/include/python${SIMA_ARM_PYTHON})
 endif()

@@ -7,12 +7,16 @@ namespace {
 
 constexpr std::uint32_t most_bins = 64;
 
-// exp32 in four binary64 lanes, step by step the scalar form (numeric/exp32.cpp). The clamp leaves room for results that
-// round to 0 and to infinity; max and min pass NaN on, because it is their second operand.
+// exp32 in four binary64 lanes, step by step the scalar form (numeric/exp32.cpp). The clamps leave room for results that
+// round to 0 and to infinity; max and min pass NaN on, because it is their second operand. Below a maximum no result can
+// overflow: x ≤ 0 or NaN needs no upper clamp.
+template <bool below_maximum>
 inline __attribute__((always_inline)) __m128 exp_f32x4(__m128 x_f32x4) {
   __m256d x_f64x4 = _mm256_cvtps_pd(x_f32x4);
   x_f64x4 = _mm256_max_pd(_mm256_set1_pd(-110.0), x_f64x4);
-  x_f64x4 = _mm256_min_pd(_mm256_set1_pd(90.0), x_f64x4);
+  if constexpr (!below_maximum) {
+    x_f64x4 = _mm256_min_pd(_mm256_set1_pd(90.0), x_f64x4);
+  }
   const __m256d shift_f64x4 = _mm256_set1_pd(0x1.8p+52);
   const __m256d shifted_f64x4 =
       _mm256_add_pd(_mm256_mul_pd(x_f64x4, _mm256_set1_pd(0x1.71547652b82fep+0)), shift_f64x4);
@@ -30,9 +34,10 @@ inline __attribute__((always_inline)) __m128 exp_f32x4(__m128 x_f32x4) {
   sum_f64x4 = _mm256_add_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), _mm256_set1_pd(0x1.0000000000000p-1));
   sum_f64x4 = _mm256_mul_pd(_mm256_mul_pd(sum_f64x4, r_f64x4), r_f64x4);
   const __m256d power_f64x4 = _mm256_add_pd(_mm256_set1_pd(1.0), _mm256_add_pd(r_f64x4, sum_f64x4));
-  const __m256i exponent_s64x4 = _mm256_add_epi64(_mm256_castpd_si256(shifted_f64x4), _mm256_set1_epi64x(1023));
-  const __m256d scale_f64x4 = _mm256_castsi256_pd(_mm256_slli_epi64(exponent_s64x4, 52));
-  return _mm256_cvtpd_ps(_mm256_mul_pd(power_f64x4, scale_f64x4));
+  // n is in the low bits of `shifted`: added to the exponent it scales a normal number exactly. The low bits of a NaN that
+  // came from an FP32 are zero, so that it stays one.
+  const __m256i n_s64x4 = _mm256_slli_epi64(_mm256_castpd_si256(shifted_f64x4), 52);
+  return _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(power_f64x4), n_s64x4)));
 }
 
 float total(__m128 sum_f32x4) {
@@ -118,11 +123,11 @@ void four_sides_of_16(const float *x, float *sides) {
     largest_f32x4 = _mm_max_ps(largest_f32x4, _mm_shuffle_ps(largest_f32x4, largest_f32x4, 0x4E));
     largest_f32x4 = _mm_max_ps(largest_f32x4, _mm_shuffle_ps(largest_f32x4, largest_f32x4, 0xB1));
     // Adding the first terms to +0 would change none of them: exponentials are never −0.
-    plain_f32x4[side] = exp_f32x4(_mm_sub_ps(x_f32x4[0], largest_f32x4));
+    plain_f32x4[side] = exp_f32x4<true>(_mm_sub_ps(x_f32x4[0], largest_f32x4));
     __m128 k_f32x4 = _mm_setr_ps(0.0F, 1.0F, 2.0F, 3.0F);
     weighted_f32x4[side] = _mm_mul_ps(k_f32x4, plain_f32x4[side]);
     for (int quad = 1; quad < 4; ++quad) {
-      const __m128 e_f32x4 = exp_f32x4(_mm_sub_ps(x_f32x4[quad], largest_f32x4));
+      const __m128 e_f32x4 = exp_f32x4<true>(_mm_sub_ps(x_f32x4[quad], largest_f32x4));
       k_f32x4 = _mm_add_ps(k_f32x4, _mm_set1_ps(4.0F));
       weighted_f32x4[side] = _mm_add_ps(weighted_f32x4[side], _mm_mul_ps(k_f32x4, e_f32x4));
       plain_f32x4[side] = _mm_add_ps(plain_f32x4[side], e_f32x4);
@@ -165,7 +170,7 @@ void exponentials_avx2(const float *x, std::size_t length, float largest, float 
   const __m128 largest_f32x4 = _mm_set1_ps(largest);
   std::size_t k = 0;
   for (; k + 4 <= length; k += 4) {
-    _mm_storeu_ps(terms + k, exp_f32x4(_mm_sub_ps(_mm_loadu_ps(x + k), largest_f32x4)));
+    _mm_storeu_ps(terms + k, exp_f32x4<false>(_mm_sub_ps(_mm_loadu_ps(x + k), largest_f32x4)));
   }
   exponentials_scalar(x + k, length - k, largest, terms + k);
 }
