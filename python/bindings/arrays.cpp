@@ -18,6 +18,8 @@ namespace kernels = simaai::kernels;
 /// Element types that some port takes, as Python sees them.
 enum class Element { Int8, UInt8, UInt16, Int32, BFloat16, Float16, Float32, Other };
 
+struct DLTensor;
+
 /// An array of any provider, described without touching its elements.
 struct ArrayFacts {
   void *data = nullptr;
@@ -26,6 +28,7 @@ struct ArrayFacts {
   std::span<const py::ssize_t> shape;
   bool c_contiguous = false;
   bool read_only = false;
+  const DLTensor *dlpack = nullptr;
 };
 
 // The memory of a DLPack capsule: https://dmlc.github.io/dlpack/latest/c_api.html
@@ -41,6 +44,15 @@ struct DLTensor {
   std::int64_t *strides;
   std::uint64_t byte_offset;
 };
+struct DLVersionedTensor {
+  std::uint32_t major;
+  std::uint32_t minor;
+  void *manager;
+  void (*deleter)(DLVersionedTensor *);
+  std::uint64_t flags;
+  DLTensor tensor;
+};
+constexpr std::uint32_t dlpack_major = 1;
 constexpr long dlpack_cpu = 1;
 constexpr long dlpack_cuda_host = 3;
 constexpr std::size_t most_sides = 64;
@@ -186,6 +198,7 @@ ArrayFacts facts_of_buffer(const Py_buffer &view) {
 /// Opens a DLPack capsule; `shape` is the memory for the sides.
 ArrayFacts facts_of_dlpack(const DLTensor &tensor, std::array<py::ssize_t, most_sides> &shape) {
   ArrayFacts facts;
+  facts.dlpack = &tensor;
   const auto sides = static_cast<std::size_t>(std::clamp<std::int32_t>(tensor.ndim, 0, most_sides));
   std::int64_t elements = 1;
   facts.c_contiguous = true;
@@ -220,11 +233,21 @@ struct Place {
   [[noreturn]] void refuse(const std::string &rest) const { raise_error(ErrorCode::InvalidBuffer, text(), text() + rest); }
 };
 
+std::string dlpack_element_text(const DLTensor &tensor) {
+  constexpr std::array<const char *, 7> kinds{"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+  std::string text = tensor.code < kinds.size() ? kinds[tensor.code] : "DLPack type " + std::to_string(tensor.code) + " of ";
+  text += std::to_string(tensor.bits);
+  return tensor.lanes == 1 ? text : text + 'x' + std::to_string(tensor.lanes);
+}
+
 /// What the array's own library calls its type.
-std::string element_text(py::handle array) {
+std::string element_text(py::handle array, const ArrayFacts &facts) {
   try {
     return py::str(array.attr("dtype")).cast<std::string>();
   } catch (py::error_already_set &) {
+  }
+  if (facts.dlpack != nullptr) {
+    return dlpack_element_text(*facts.dlpack);
   }
   try {
     return py::str(py::memoryview(py::reinterpret_borrow<py::object>(array)).attr("format")).cast<std::string>();
@@ -247,9 +270,9 @@ bool sides_fit(std::span<const py::ssize_t> shape, const std::vector<py::ssize_t
   return matched == sides.size();
 }
 
-[[noreturn]] void refuse_element(const Place &place, const Port &port, py::handle array) {
+[[noreturn]] void refuse_element(const Place &place, const Port &port, py::handle array, const ArrayFacts &facts) {
   const DType dtype = port.spec.dtype;
-  std::string text = " is an array of " + element_text(array) + ", but the port is " + dtype_name(dtype) + ": pass " +
+  std::string text = " is an array of " + element_text(array, facts) + ", but the port is " + dtype_name(dtype) + ": pass " +
                      numpy_name(dtype) + " or a flat uint8 byte buffer; nothing is cast";
   if (dtype == DType::BFloat16) {
     text += " (16-bit words can be reinterpreted with array.view(numpy.uint16))";
@@ -282,7 +305,7 @@ void check_fits(const Place &place, const Port &port, py::handle array, const Ar
   const bool byte_buffer = facts.element == Element::UInt8 && facts.shape.size() == 1;
   if (!byte_buffer) {
     if (!element_fits(facts.element, port.spec.dtype)) {
-      refuse_element(place, port, array);
+      refuse_element(place, port, array, facts);
     }
     if (facts.shape.size() != 1 && (port.flat_only || !sides_fit(facts.shape, port.sides))) {
       refuse_shape(place, port, facts.shape);
@@ -296,6 +319,19 @@ void check_fits(const Place &place, const Port &port, py::handle array, const Ar
   if (writable && facts.read_only) {
     place.refuse(" is read-only: pass a writable array, such as allocate_outputs() gives");
   }
+}
+
+/// The capsule of `array`. Only exporters that are asked for DLPack 1 can say that their memory is read-only; older ones do
+/// not know the question.
+py::object dlpack_capsule(py::handle array) {
+  try {
+    return array.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(dlpack_major, 0));
+  } catch (py::error_already_set &raised) {
+    if (!raised.matches(PyExc_TypeError)) {
+      throw;
+    }
+  }
+  return array.attr("__dlpack__")();
 }
 
 /// Describes the array, checks it, and keeps what must stay alive.
@@ -331,14 +367,24 @@ ArrayFacts open_array(const Place &place, const Port &port, py::object array, bo
     if (device_type != dlpack_cpu && device_type != dlpack_cuda_host) {
       place.refuse(" is a " + type_name(array) + " on another device: copy it to the CPU first");
     }
-    capsule = array.attr("__dlpack__")();
+    capsule = dlpack_capsule(array);
   } catch (py::error_already_set &raised) {
     if (raised.matches(PyExc_MemoryError) || !raised.matches(PyExc_Exception)) {
       throw;
     }
     place.refuse(" is a " + type_name(array) + " that cannot be exported: " + py::str(raised.value()).cast<std::string>());
   }
-  auto *tensor = static_cast<DLTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  const DLTensor *tensor = nullptr;
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
+    const auto *versioned = static_cast<DLVersionedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (versioned->major != dlpack_major) {
+      place.refuse(" is a " + type_name(array) + " in version " + std::to_string(versioned->major) +
+                   " of DLPack: pass a NumPy array");
+    }
+    tensor = &versioned->tensor;
+  } else {
+    tensor = static_cast<DLTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  }
   if (tensor == nullptr) {
     place.refuse(" is a " + type_name(array) + " that cannot be exported: " + take_exception_text());
   }

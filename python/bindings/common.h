@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include <pybind11/native_enum.h>
 #include <pybind11/pybind11.h>
 
 #include <simaai/kernels/ops/boxdecode.h>
@@ -61,7 +62,52 @@ enum class ResizeName { CenteredLetterbox, TopLeftLetterbox, Stretch };
 /// A member of ResizePolicy, or what to_affine takes.
 [[nodiscard]] simaai::kernels::ops::boxdecode::ResizePolicy to_resize_policy(py::handle value, const std::string &field);
 
+/// A member of the enumeration that Python calls boxdecode.TYPE.
+template <class Enum>
+Enum to_enum(py::handle value, const std::string &field, const char *type) {
+  py::detail::make_caster<Enum> caster;
+  if (!caster.load(value, false)) {
+    throw py::type_error(field + " must be a member of boxdecode." + type + ", not " + type_name(value));
+  }
+  return py::detail::cast_op<Enum>(caster);
+}
+
 /// Adds the functions behind boxdecode.ops (ops.cpp).
 void bind_ops(py::module_ &module);
 
+/// Refuses an object whose __init__ never ran (Class.__new__(Class)): pybind11 would hand out memory that nothing filled.
+template <class T>
+class InitialisedCaster : public py::detail::type_caster_base<T> {
+public:
+  bool load(py::handle source, bool convert) {
+    if (source && this->typeinfo != nullptr && PyObject_TypeCheck(source.ptr(), this->typeinfo->type) != 0) {
+      auto *const instance = reinterpret_cast<py::detail::instance *>(source.ptr());
+      if (instance->get_value_and_holder(this->typeinfo, false).value_ptr() == nullptr) {
+        throw py::type_error("this " + type_name(source) + " is not initialised: its __init__ has not run");
+      }
+    }
+    return py::detail::type_caster_base<T>::load(source, convert);
+  }
+};
+
 }  // namespace boxdecode_python
+
+namespace pybind11::detail {
+
+template <>
+class type_caster<simaai::kernels::Contiguous> : public boxdecode_python::InitialisedCaster<simaai::kernels::Contiguous> {};
+template <>
+class type_caster<simaai::kernels::Planar> : public boxdecode_python::InitialisedCaster<simaai::kernels::Planar> {};
+template <>
+class type_caster<simaai::kernels::Strided> : public boxdecode_python::InitialisedCaster<simaai::kernels::Strided> {};
+template <>
+class type_caster<simaai::kernels::MlaCBlocked> : public boxdecode_python::InitialisedCaster<simaai::kernels::MlaCBlocked> {};
+template <>
+class type_caster<simaai::kernels::MlaTiled> : public boxdecode_python::InitialisedCaster<simaai::kernels::MlaTiled> {};
+template <>
+class type_caster<simaai::kernels::TensorSpec> : public boxdecode_python::InitialisedCaster<simaai::kernels::TensorSpec> {};
+template <>
+class type_caster<simaai::kernels::ops::boxdecode::Params>
+    : public boxdecode_python::InitialisedCaster<simaai::kernels::ops::boxdecode::Params> {};
+
+}  // namespace pybind11::detail

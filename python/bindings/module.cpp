@@ -66,6 +66,25 @@ struct PythonGeometry {
   op::ImageGeometry geometry;
 };
 
+}  // namespace
+}  // namespace boxdecode_python
+
+namespace pybind11::detail {
+
+template <>
+class type_caster<boxdecode_python::PythonPlan> : public boxdecode_python::InitialisedCaster<boxdecode_python::PythonPlan> {};
+template <>
+class type_caster<boxdecode_python::PythonContext>
+    : public boxdecode_python::InitialisedCaster<boxdecode_python::PythonContext> {};
+template <>
+class type_caster<boxdecode_python::PythonGeometry>
+    : public boxdecode_python::InitialisedCaster<boxdecode_python::PythonGeometry> {};
+
+}  // namespace pybind11::detail
+
+namespace boxdecode_python {
+namespace {
+
 std::shared_ptr<PythonPlan> make_plan(py::handle inputs, py::handle outputs, const py::kwargs &arguments) {
   const std::vector<TensorSpec> input_specs = to_specs(inputs, "inputs");
   const op::Params params = to_params(arguments);
@@ -84,15 +103,27 @@ std::shared_ptr<PythonPlan> make_plan(py::handle inputs, py::handle outputs, con
 /// The one hot path: arrays to buffers, one call without the GIL, an exception only on failure.
 void execute(const PythonPlan &plan, const op::ImageGeometry *geometry, PythonContext &context, py::handle inputs,
              py::handle outputs) {
-  const CallBuffers<ConstHostBuffer> input_buffers(plan.inputs, inputs);
-  const CallBuffers<HostBuffer> output_buffers(plan.outputs, outputs);
-  const auto call = [&] {
+  const auto call = [&](std::span<const ConstHostBuffer> input_buffers, std::span<const HostBuffer> output_buffers) {
     const py::gil_scoped_release released;
-    return geometry != nullptr
-               ? op::execute(plan.plan, *geometry, *context.context, input_buffers.span(), output_buffers.span())
-               : op::execute(plan.plan, *context.context, input_buffers.span(), output_buffers.span());
+    return geometry != nullptr ? op::execute(plan.plan, *geometry, *context.context, input_buffers, output_buffers)
+                               : op::execute(plan.plan, *context.context, input_buffers, output_buffers);
   };
-  raise_if_failed(call());
+  try {
+    const CallBuffers<ConstHostBuffer> input_buffers(plan.inputs, inputs);
+    const CallBuffers<HostBuffer> output_buffers(plan.outputs, outputs);
+    raise_if_failed(call(input_buffers.span(), output_buffers.span()));
+  } catch (const RaisedError &raised) {
+    if (raised.error().code != ErrorCode::InvalidBuffer) {
+      throw;
+    }
+    // Context, lock and floating-point environment come before the arrays; without arrays the call stops after them.
+    const Status earlier = call({}, {});
+    const ErrorCode code = earlier.ok() ? ErrorCode::InvalidBuffer : earlier.error().code;
+    if (code == ErrorCode::ContextMismatch || code == ErrorCode::ContextBusy || code == ErrorCode::FloatEnvironment) {
+      throw RaisedError(earlier.error());
+    }
+    throw;
+  }
 }
 
 // ---- values back to Python -------------------------------------------------------------------------------------------
@@ -203,6 +234,17 @@ py::tuple anchors_tuple(const op::Params &params) {
   return heads;
 }
 
+/// Pickles and copies an object as a call of its type. A type that has none of this would end the process in protocols 0, 1.
+template <class Value, class Arguments>
+auto reduce_to(Arguments arguments) {
+  return
+      [arguments](const py::object &self) { return py::make_tuple(py::type::of(self), arguments(self.cast<const Value &>())); };
+}
+
+py::tuple refuse_reduce(const py::object &self) {
+  throw py::type_error("cannot pickle or copy a " + type_name(self) + ": make a new one from its arguments");
+}
+
 std::string text_of(py::handle value) { return py::repr(value).cast<std::string>(); }
 
 // ---- bindings --------------------------------------------------------------------------------------------------------
@@ -281,6 +323,8 @@ void bind_tile(py::module_ &module, const char *name, const char *doc) {
              return Tile{to_int64(tile_h, "tile_h"), to_int64(tile_w, "tile_w"), to_int64(tile_c, "tile_c")};
            }),
            py::arg("tile_h"), py::arg("tile_w"), py::arg("tile_c"))
+      .def("__reduce__",
+           reduce_to<Tile>([](const Tile &tile) { return py::make_tuple(tile.tile_h, tile.tile_w, tile.tile_c); }))
       .def_property_readonly("tile_h", [](const Tile &tile) { return tile.tile_h; })
       .def_property_readonly("tile_w", [](const Tile &tile) { return tile.tile_w; })
       .def_property_readonly("tile_c", [](const Tile &tile) { return tile.tile_c; })
@@ -298,6 +342,7 @@ template <class Plain>
 void bind_plain_layout(py::module_ &module, const char *name, const char *doc) {
   py::class_<Plain>(module, name, doc)
       .def(py::init<>())
+      .def("__reduce__", reduce_to<Plain>([](const Plain &) { return py::tuple(); }))
       .def(
           "__eq__", [](const Plain &, const Plain &) { return true; }, py::is_operator())
       .def("__hash__", [name](const Plain &) { return py::hash(py::str(name)); })
@@ -311,6 +356,8 @@ void bind_tensors(py::module_ &module) {
   py::class_<kernels::Strided>(module, "Strided", "H, W, C with channel padding: one stride per dimension, in elements.")
       .def(py::init([](const py::object &strides) { return kernels::Strided{to_sides(strides, "strides")}; }),
            py::arg("strides"))
+      .def("__reduce__",
+           reduce_to<kernels::Strided>([](const kernels::Strided &layout) { return py::make_tuple(integers(layout.strides)); }))
       .def_property_readonly("strides", [](const kernels::Strided &layout) { return integers(layout.strides); })
       .def(
           "__eq__", [](const kernels::Strided &left, const kernels::Strided &right) { return left == right; },
@@ -320,11 +367,14 @@ void bind_tensors(py::module_ &module) {
   bind_tile<kernels::MlaCBlocked>(module, "MlaCBlocked", "MLA transport in blocks of 16 channels inside tiles.");
   bind_tile<kernels::MlaTiled>(module, "MlaTiled", "Pixel-major MLA tiles: can be named, is always refused.");
   py::class_<TensorSpec>(module, "TensorSpec", "Shape (up to 6 sides, the last three H, W, C), dtype and layout.")
-      .def(py::init([](const py::object &shape, DType dtype, const py::object &layout) {
-             return TensorSpec{to_sides(shape, "shape"), dtype,
+      .def(py::init([](const py::object &shape, const py::object &dtype, const py::object &layout) {
+             return TensorSpec{to_sides(shape, "shape"), to_enum<DType>(dtype, "dtype", "DType"),
                                layout.is_none() ? kernels::Layout{kernels::Contiguous{}} : to_layout(layout)};
            }),
            py::arg("shape"), py::arg("dtype"), py::arg("layout") = py::none())
+      .def("__reduce__", reduce_to<TensorSpec>([](const TensorSpec &spec) {
+             return py::make_tuple(integers(spec.shape), spec.dtype, layout_object(spec.layout));
+           }))
       .def_property_readonly("shape", [](const TensorSpec &spec) { return integers(spec.shape); })
       .def_property_readonly("dtype", [](const TensorSpec &spec) { return spec.dtype; })
       .def_property_readonly("layout", [](const TensorSpec &spec) { return layout_object(spec.layout); })
@@ -342,6 +392,7 @@ void bind_tensors(py::module_ &module) {
 
 void bind_params(py::module_ &module) {
   py::class_<op::Params>(module, "Params", "The parameters of a plan, with activation and resize policy resolved.")
+      .def("__reduce__", &refuse_reduce)
       .def_property_readonly("profile", [](const op::Params &p) { return p.profile; })
       .def_property_readonly("task", [](const op::Params &p) { return p.task; })
       .def_property_readonly("heads", &heads_tuple)
@@ -366,10 +417,12 @@ void bind_params(py::module_ &module) {
 }
 
 void bind_plan(py::module_ &module) {
-  py::class_<PythonContext>(module, "Context", "Reusable scratch of one call in flight; made by Plan.create_context().");
+  py::class_<PythonContext>(module, "Context", "Reusable scratch of one call in flight; made by Plan.create_context().")
+      .def("__reduce__", &refuse_reduce);
 
   py::class_<PythonGeometry, std::shared_ptr<PythonGeometry>>(
       module, "ImageGeometry", "A plan's mapping to another original image size; made by Plan.with_image_size().")
+      .def("__reduce__", &refuse_reduce)
       .def(
           "execute",
           [](const PythonGeometry &self, PythonContext &context, const py::object &inputs, const py::object &outputs) {
@@ -395,6 +448,7 @@ void bind_plan(py::module_ &module) {
              return make_plan(inputs, outputs, arguments);
            }),
            py::arg("inputs"), py::arg("outputs") = py::none())
+      .def("__reduce__", &refuse_reduce)
       .def_property_readonly(
           "params", [](const PythonPlan &self) -> const op::Params & { return self.plan.params(); },
           py::return_value_policy::reference_internal)
@@ -431,14 +485,16 @@ void bind_plan(py::module_ &module) {
           "Decodes one frame: reads the inputs and fills every output, in place and without the GIL.")
       .def(
           "with_image_size",
-          [](const std::shared_ptr<PythonPlan> &self, const py::object &image_size, const py::object &affine) {
+          [](const PythonPlan &self, const py::object &image_size, const py::object &affine) {
             std::optional<op::Affine> new_affine;
             if (!affine.is_none()) {
               new_affine = to_affine(affine, "affine");
             }
             auto geometry = value_or_raise(
-                op::check_image_geometry(self->plan, to_image_size(image_size, "original_image_size"), new_affine));
-            return std::make_shared<PythonGeometry>(PythonGeometry{self, geometry});
+                op::check_image_geometry(self.plan, to_image_size(image_size, "original_image_size"), new_affine));
+            // The cast finds the Python object that owns the plan, and with it the shared pointer.
+            auto plan = py::cast(&self).cast<std::shared_ptr<PythonPlan>>();
+            return std::make_shared<PythonGeometry>(PythonGeometry{std::move(plan), geometry});
           },
           py::arg("image_size"), py::arg("affine") = py::none(),
           "The same plan for another original image; affine is required exactly when the plan's policy is Affine.")

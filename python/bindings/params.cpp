@@ -27,15 +27,6 @@ py::tuple to_tuple(py::handle value, const std::string &field, const char *wante
   throw py::type_error(field + " must be " + wanted + ", not " + type_name(value));
 }
 
-template <class Enum>
-Enum to_enum(py::handle value, const std::string &field, const char *type) {
-  py::detail::make_caster<Enum> caster;
-  if (!caster.load(value, false)) {
-    throw py::type_error(field + " must be a member of boxdecode." + type + ", not " + type_name(value));
-  }
-  return py::detail::cast_op<Enum>(caster);
-}
-
 op::Head to_head(py::handle value, const std::string &field) {
   const py::tuple ports = to_tuple(value, field, "a Head or a tuple (boxes, scores, objectness, extra, sizes) of ports");
   if (ports.size() < 2 || ports.size() > 5) {

@@ -14,7 +14,7 @@ from boxdecode._masks import FrameGeometry, resize_masks
 from boxdecode._types import Affine
 
 if TYPE_CHECKING:
-    import supervision
+    import supervision as _supervision
 
 
 class Detection(NamedTuple):
@@ -119,20 +119,35 @@ class Detections:
         ]
         return f"<boxdecode.Detections: {', with '.join([str(len(self)), *extras])}>"
 
-    def masks_in_image(self, indices: Iterable[int] | None = None) -> npt.NDArray[np.uint8]:
-        """[len(indices), height, width] uint8: masks in original-image pixels, all by default.
+    def masks_in_image(
+        self, indices: int | np.integer[Any] | slice | Iterable[int] | None = None
+    ) -> npt.NDArray[np.uint8]:
+        """[N, height, width] uint8: masks in original-image pixels, all by default.
+
+        ``indices`` picks as ``detections[indices]`` does: a slice, a boolean mask or indexes; an
+        integer gives one mask, [height, width].
 
         Each pixel of a box takes the bilinear mean of the four mask pixels around its centre
         (both frames have pixel centres at one half), from the part of the mask that belongs to the
         box, rounded to the nearest byte; pixels outside the box are 0. Compare with >= 128 for a
-        yes or no.
+        yes or no. The part that belongs to the box is known to half an image pixel, because the
+        box is rounded: mask rows and columns in that margin belong to it from the first one on
+        that is not all zero.
         """
         if self.masks is None or self._geometry is None:
             raise ValueError("these detections have no masks: the plan's task is not Segmentation")
-        picked = range(len(self)) if indices is None else indices
-        return resize_masks(self.masks, self.boxes, picked, self._geometry)
+        one = isinstance(indices, (int, np.integer)) and not isinstance(indices, bool)
+        if indices is None:
+            indices = slice(None)
+        elif one:
+            indices = [int(indices)]  # type: ignore[arg-type]
+        elif not isinstance(indices, (slice, np.ndarray)):
+            indices = list(indices)  # type: ignore[arg-type]
+        picked = np.arange(len(self))[indices].tolist()
+        resized = resize_masks(self.masks, self.boxes, picked, self._geometry)
+        return resized[0] if one else resized
 
-    def to_supervision(self) -> supervision.Detections:
+    def to_supervision(self) -> _supervision.Detections:
         """The same as ``supervision.Detections`` (that package must be installed)."""
         import supervision
 

@@ -46,8 +46,8 @@ def resize_masks(
         ratio_x = mask.shape[1] / geometry.model_size[0]
         ratio_y = mask.shape[0] / geometry.model_size[1]
         shift_first = mapping.shift_first
-        columns = _taps(x, w, mapping.scale_x, mapping.shift_x, shift_first, ratio_x, mask.shape[1])
-        rows = _taps(y, h, mapping.scale_y, mapping.shift_y, shift_first, ratio_y, mask.shape[0])
+        columns = _taps(x, w, mapping.scale_x, mapping.shift_x, shift_first, ratio_x, mask.any(0))
+        rows = _taps(y, h, mapping.scale_y, mapping.shift_y, shift_first, ratio_y, mask.any(1))
         values = mask.astype(np.float32)
         lines = _mix(values[rows.first], values[rows.second], rows.weight[:, np.newaxis])
         patch = _mix(lines[:, columns.first], lines[:, columns.second], columns.weight)
@@ -60,16 +60,36 @@ def _mix(first: npt.NDArray[Any], second: npt.NDArray[Any], weight: npt.NDArray[
 
 
 def _taps(
-    start: int, count: int, scale: float, shift: float, shift_first: bool, ratio: float, size: int
+    start: int,
+    count: int,
+    scale: float,
+    shift: float,
+    shift_first: bool,
+    ratio: float,
+    live: npt.NDArray[np.bool_],
 ) -> _Taps:
+    """``live``: which lines across this axis of the mask have a value that is not 0."""
+
     def to_prototype(position: Any) -> Any:
         model = position / scale + shift if shift_first else (position - shift) / scale
         return model * ratio
 
     centres = to_prototype(np.arange(start, start + count) + 0.5) - 0.5
+
     # The mask is cropped to its box: sample what is inside, so that the crop leaves no dark border.
-    lowest = min(max(int(np.ceil(to_prototype(start))), 0), size - 1)
-    highest = min(max(int(np.ceil(to_prototype(start + count))) - 1, lowest), size - 1)
+    # The box was rounded after that, so each end is known to half an image pixel only: within that
+    # margin a line without any value counts as cropped.
+    def first_inside(position: float) -> int:
+        return min(max(int(np.ceil(to_prototype(position))), 0), len(live))
+
+    last_line = len(live) - 1
+    end = start + count
+    lowest = min(first_inside(start - 0.5), last_line)
+    while lowest < min(first_inside(start + 0.5), last_line) and not live[lowest]:
+        lowest += 1
+    highest = max(first_inside(end + 0.5) - 1, lowest)
+    while highest > max(first_inside(end - 0.5) - 1, lowest) and not live[highest]:
+        highest -= 1
     clamped = np.clip(centres, lowest, highest)
     first = np.floor(clamped).astype(np.intp)
     second = np.minimum(first + 1, highest)

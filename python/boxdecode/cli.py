@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import statistics
 import sys
 import time
@@ -113,12 +114,17 @@ def _image_size(path: Path) -> tuple[int, int]:
 
 def _load_heads(path: Path) -> dict[str, npt.NDArray[Any]] | npt.NDArray[Any]:
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError) as error:
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            with loaded:
+                return {name: loaded[name] for name in loaded.files}
+    except OSError:
+        raise
+    except (
+        Exception
+    ) as error:  # zipfile, zlib, tokenize, memory: a broken file raises nearly anything
         raise UserError(f"{path} is no .npz or .npy file of plain arrays: {error}") from error
 
 
@@ -147,13 +153,18 @@ def _as_json(detections: Detections, plan_file: PlanFile, microseconds: float) -
         entry: dict[str, Any] = {
             "class_id": detection.class_id,
             "class_name": plan_file.class_name(detection.class_id),
-            "score": detection.score,
+            "score": detection.score if math.isfinite(detection.score) else None,
             "box": detection.box,
         }
         if detection.keypoints is not None:
-            entry["keypoints"] = detection.keypoints.tolist()
+            entry["keypoints"] = [
+                [number if math.isfinite(number) else None for number in keypoint]
+                for keypoint in detection.keypoints.tolist()
+            ]
         found.append(entry)
-    return json.dumps({"detections": found, "microseconds_per_frame": round(microseconds, 1)})
+    return json.dumps(
+        {"detections": found, "microseconds_per_frame": round(microseconds, 1)}, allow_nan=False
+    )
 
 
 def _as_table(detections: Detections, plan_file: PlanFile, microseconds: float) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,11 +40,12 @@ __all__ = [
     "xywh2xyxy",
 ]
 
-BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
-Invalid: TypeAlias = Literal["raise", "drop"]
-SoftMethod: TypeAlias = Literal["linear", "gaussian", "adaptive"]
 Floats: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    _BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
+    _Invalid: TypeAlias = Literal["raise", "drop"]
+    _SoftMethod: TypeAlias = Literal["linear", "gaussian", "adaptive"]
 
 _FORMATS = ("xyxy", "xywh", "cxcywh")
 _MOST_SIDE = 1_048_576
@@ -61,7 +62,7 @@ def nms(
     *,
     score_threshold: SupportsFloat | None = None,
     max_detections: SupportsIndex | None = None,
-    invalid: Invalid = "raise",
+    invalid: _Invalid = "raise",
 ) -> Indices:
     """Greedy non-maximum suppression: the indices of the kept boxes, best score first.
 
@@ -93,7 +94,7 @@ def batched_nms(
     *,
     score_threshold: SupportsFloat | None = None,
     max_detections: SupportsIndex | None = None,
-    invalid: Invalid = "raise",
+    invalid: _Invalid = "raise",
 ) -> Indices:
     """As ``nms``, but only boxes of one class suppress each other.
 
@@ -115,13 +116,13 @@ def soft_nms(
     boxes: Any,
     scores: Any,
     *,
-    method: SoftMethod = "gaussian",
+    method: _SoftMethod = "gaussian",
     sigma: SupportsFloat = 0.5,
     iou_threshold: SupportsFloat = 0.3,
     score_threshold: SupportsFloat | None = 0.001,
     class_ids: Any = None,
     max_detections: SupportsIndex | None = None,
-    invalid: Invalid = "raise",
+    invalid: _Invalid = "raise",
 ) -> tuple[Indices, npt.NDArray[np.float32]]:
     """Soft-NMS: overlapping boxes lose score instead of being dropped.
 
@@ -139,7 +140,9 @@ def soft_nms(
     class_ids: [N] integers; None decays across classes.
     score_threshold, max_detections, invalid: as in ``nms``; an infinite score is invalid here.
     """
-    rest = (iou_threshold, score_threshold, max_detections, invalid, _some(method), sigma)
+    if method is None:  # which means no soft suppression further down
+        raise _refused("method", "method must be a str, not NoneType")
+    rest = (iou_threshold, score_threshold, max_detections, invalid, method, sigma)
     result = _core._nms(boxes, scores, class_ids, *rest)
     if result is NotImplemented:
         boxes = _nms_boxes(boxes)
@@ -153,7 +156,7 @@ def soft_nms(
 # ---- boxes ---------------------------------------------------------------------------------------
 
 
-def box_convert(boxes: Any, in_fmt: BoxFormat, out_fmt: BoxFormat) -> Floats:
+def box_convert(boxes: Any, in_fmt: _BoxFormat, out_fmt: _BoxFormat) -> Floats:
     """Converts [..., 4] boxes between "xyxy", "xywh" and "cxcywh"; always a new array.
 
     xyxy: two corners. xywh: top-left corner and size, as in COCO files. cxcywh: centre and size, as

@@ -103,12 +103,17 @@ def read_plan_file(path: str | Path) -> PlanFile:
     """Reads a plan file. Raises PlanFileError for a wrong key, name or shape, or OSError."""
     path = Path(path)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+        except PlanFileError:
+            raise
+        except ValueError as error:  # malformed, not UTF-8, or a number of thousands of digits
+            raise PlanFileError(f"not JSON: {error}") from error
         return parse_plan(document)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise PlanFileError(f"{path}: not JSON: {error}") from error
     except PlanFileError as error:
         raise PlanFileError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise PlanFileError(f"{path}: lists or objects are nested too deeply") from error
 
 
 def parse_plan(document: object) -> PlanFile:
@@ -299,7 +304,7 @@ def _heads(value: object, where: str) -> list[Head]:
 def _quantization(value: object, where: str) -> dict[int, Quantization]:
     entries = {}
     for key, entry in _object(value, where).items():
-        if not (key.isascii() and key.isdecimal()):
+        if not (key.isascii() and key.isdecimal() and len(key) <= 18):
             raise PlanFileError(f'{where} has the key {key!r}; keys are ports, such as "0"')
         port = int(key)
         if port in entries:

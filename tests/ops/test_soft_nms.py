@@ -166,6 +166,7 @@ def test_wrong_parameters_name_themselves() -> None:
         ({"method": "hard"}, "method"),
         ({"method": "Gaussian"}, "method"),
         ({"method": None}, "method"),
+        ({"method": None}, "method"),
         ({"sigma": 0.0}, "sigma"),
         ({"sigma": -0.5}, "sigma"),
         ({"sigma": np.nan}, "sigma"),

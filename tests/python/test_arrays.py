@@ -472,3 +472,36 @@ def test_many_ports_are_no_special_case(arguments: Any) -> None:
     plan.execute(plan.create_context(), heads, outputs)
     assert outputs[3].tolist() == [1]
     assert outputs[2][0] == 2
+
+
+def test_dlpack_that_is_read_only_is_taken(arguments: Any) -> None:
+    scores = one_score(DType.Float32)
+    scores.flags.writeable = False
+    try:
+        scores.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        pytest.skip("this NumPy has no DLPack 1")
+    assert run(single_level(arguments, DType.Float32), boxes_of_one(), DLPackOnly(scores)) == 1
+
+
+def test_dlpack_of_another_type_is_named(arguments: Any, refused: Any) -> None:
+    plan = single_level(arguments, DType.Float32)
+    wrong = DLPackOnly(np.zeros((4, 8, 3)))
+    refused(
+        lambda: run(plan, boxes_of_one(), wrong),
+        ErrorCode.InvalidBuffer,
+        "inputs[1]",
+        "array of float64",
+    )
+
+
+def test_context_comes_before_the_arrays(plan: Plan, arguments: Any, refused: Any) -> None:
+    foreign = Plan(**arguments()).create_context()
+    outputs = plan.allocate_outputs()
+    for call in (plan.execute, plan.with_image_size((64, 64)).execute):
+        refused(lambda call=call: call(foreign, [], outputs), ErrorCode.ContextMismatch, "context")
+        refused(
+            lambda call=call: call(plan.create_context(), [], outputs),
+            ErrorCode.InvalidBuffer,
+            "inputs",
+        )

@@ -259,3 +259,60 @@ def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
         )
         assert done.returncode == status, done.stderr
         assert part in done.stdout + done.stderr
+
+
+def test_broken_archives_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, heads = write_frame(tmp_path)
+    whole = heads.read_bytes()
+    flipped = bytearray(whole)
+    flipped[whole.index(b"NUMPY") + 200] ^= 1
+    header = b"\x93NUMPY\x01\x00\x40\x00" + b"{'descr': '<f4', 'fortran_order': False, 'shape': "
+    contents = {
+        "cut.npz": whole[:-40],
+        "flipped.npz": bytes(flipped),
+        "huge.npy": (header + b"(9" + b"9" * 11 + b",)}").ljust(74, b" "),
+        "bracket.npy": (header + b"(1,").ljust(74, b" "),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+        status, text, errors = run(capsys, "decode", tmp_path / name, "--plan", plan)
+        assert (status, text) == (2, ""), name
+        assert errors.startswith(f"boxdecode: {tmp_path / name} is no .npz or .npy file"), errors
+
+
+def test_plans_beyond_every_limit_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, heads = write_frame(tmp_path)
+    deep = "[" * 100_000 + "]" * 100_000
+    ports = plan.read_text().replace("{", '{"quantization": {"' + "9" * 5000 + '": [1, 0]}, ', 1)
+    for content in (deep, '{"num_classes": ' + "9" * 5000 + "}", ports):
+        plan.write_text(content)
+        status, text, errors = run(capsys, "decode", heads, "--plan", plan)
+        assert (status, text) == (2, "")
+        assert errors.startswith(f"boxdecode: {plan}: ")
+
+
+def test_json_has_null_for_numbers_that_are_not_finite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("boxes", "scores", "keypoints")
+    plan, heads = write_frame(
+        tmp_path,
+        inputs=[
+            {"shape": [4, 8, channels], "dtype": "Float32", "name": name}
+            for name, channels in zip(names, (4, 1, 3), strict=True)
+        ],
+        heads=[[0, 1, None, 2]],
+        task="Pose",
+        num_classes=1,
+        num_keypoints=1,
+    )
+    arrays = [np.zeros((4, 8, channels), np.float32) for channels in (4, 1, 3)]
+    arrays[0][1, 1], arrays[1][1, 1], arrays[2][1, 1] = 1, 0.5, [np.nan, 0, 0]
+    np.savez(heads, **dict(zip(names, arrays, strict=True)))
+    status, text, _ = run(capsys, "decode", heads, "--plan", plan, "--json")
+    assert status == 0
+    found = json.loads(text, parse_constant=lambda word: pytest.fail(word))["detections"]
+    assert found[0]["keypoints"][0][0] is None
+    assert found[0]["keypoints"][0][1] == 24

@@ -65,9 +65,15 @@ def expected_mask(detections: Detections, index: int, geometry: Any) -> Any:
     def prototype(position: float, scale: float, shift: float, ratio: float) -> float:
         return (position / scale + shift if shift_first else (position - shift) / scale) * ratio
 
-    def taps(pixel: int, start: int, end: int, scale: float, shift: float, ratio: float, size: int):
-        lowest = min(max(math.ceil(prototype(start, scale, shift, ratio)), 0), size - 1)
-        highest = math.ceil(prototype(end, scale, shift, ratio)) - 1
+    def taps(pixel: int, start: int, end: int, scale: float, shift: float, ratio: float, live: Any):
+        # All lines that may belong to the box, without outer zeros among those that may not.
+        size = len(live)
+        first = [prototype(start + d, scale, shift, ratio) for d in (-0.5, 0.5)]
+        last = [prototype(end + d, scale, shift, ratio) for d in (-0.5, 0.5)]
+        sure = [line for line in range(size) if live[line]]
+        lowest = min([line for line in sure if line >= first[0]] + [math.ceil(first[1])])
+        lowest = min(max(lowest, 0), size - 1)
+        highest = max([line for line in sure if line < last[1]] + [math.ceil(last[0]) - 1])
         highest = min(max(highest, lowest), size - 1)
         place = prototype(pixel + 0.5, scale, shift, ratio) - 0.5
         place = min(max(place, lowest), highest)
@@ -75,9 +81,11 @@ def expected_mask(detections: Detections, index: int, geometry: Any) -> Any:
 
     image = np.zeros((height, width))
     for row in range(y, y + h):
-        r0, r1, fr = taps(row, y, y + h, scale_y, shift_y, mask.shape[0] / 32, mask.shape[0])
+        r0, r1, fr = taps(row, y, y + h, scale_y, shift_y, mask.shape[0] / 32, mask.any(axis=1))
         for column in range(x, x + w):
-            c0, c1, fc = taps(column, x, x + w, scale_x, shift_x, mask.shape[1] / 64, mask.shape[1])
+            c0, c1, fc = taps(
+                column, x, x + w, scale_x, shift_x, mask.shape[1] / 64, mask.any(axis=0)
+            )
             upper = mask[r0, c0] * (1 - fc) + mask[r0, c1] * fc
             lower = mask[r1, c0] * (1 - fc) + mask[r1, c1] * fc
             image[row, column] = upper * (1 - fr) + lower * fr
@@ -119,6 +127,33 @@ def test_a_mask_without_holes_fills_its_box() -> None:
         inside = np.zeros_like(mask)
         inside[y1:y2, x1:x2] = 255
         np.testing.assert_array_equal(mask, inside)
+
+
+def test_rounding_of_the_box_leaves_no_dark_border() -> None:
+    chance = np.random.default_rng(5)
+    frame = segment_frame(np.full((8, 16), 50))
+    decoder = segmenter()
+    for _ in range(100):
+        frame[0][2, 4], frame[0][0, 6] = chance.uniform(0.7, 2, (2, 4))
+        size = (int(chance.integers(100, 900)), int(chance.integers(100, 900)))
+        detections = decoder(frame, size)
+        assert len(detections) == 2
+        for mask, (x1, y1, x2, y2) in zip(
+            detections.masks_in_image(), detections.xyxy, strict=True
+        ):
+            assert (mask[y1:y2, x1:x2] == 255).all()
+
+
+def test_indices_of_masks_pick_as_those_of_detections_do() -> None:
+    detections = segmenter()(segment_frame(np.full((8, 16), 50)))
+    whole = detections.masks_in_image()
+    for indices in (np.array([False, True]), [True, False], slice(1, None), slice(None, None, -1)):
+        np.testing.assert_array_equal(detections.masks_in_image(indices), whole[indices])
+    for index in (1, -1, np.int64(0)):
+        np.testing.assert_array_equal(detections.masks_in_image(index), whole[index])
+    np.testing.assert_array_equal(detections.masks_in_image(iter([1])), whole[1:])
+    with pytest.raises(IndexError):
+        detections.masks_in_image(np.array([True]))
 
 
 def test_masks_only_for_the_boxes_asked_for() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import pickle
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -13,11 +15,13 @@ from boxdecode import (
     Affine,
     Anchor,
     BoxUnit,
+    Context,
     Contiguous,
     DType,
     Error,
     ErrorCode,
     Head,
+    ImageGeometry,
     MaskEncoding,
     MlaCBlocked,
     MlaTiled,
@@ -31,6 +35,7 @@ from boxdecode import (
     Task,
     TensorSpec,
 )
+from boxdecode._core import Params
 
 BEYOND = 2**63
 
@@ -396,3 +401,53 @@ def test_errors_of_the_core_are_value_errors(arguments: Any) -> None:
     with pytest.raises(ValueError, match="max_detections") as caught:
         Plan(**arguments(max_detections=0))
     assert isinstance(caught.value, Error)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_specs_and_layouts_can_be_pickled_and_the_rest_cannot(plan: Plan, protocol: int) -> None:
+    layouts = [Contiguous(), Planar(), Strided((9, 3, 1)), MlaCBlocked(2, 3, 16), MlaTiled(1, 2, 3)]
+    for item in (*layouts, *(TensorSpec((2, 3, 4), DType.Int8, layout) for layout in layouts)):
+        for twin in (pickle.loads(pickle.dumps(item, protocol)), copy.deepcopy(item)):
+            assert type(twin) is type(item)
+            assert twin == item
+    for item in (plan, plan.params, plan.create_context(), plan.with_image_size((9, 9))):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pickle.dumps(item, protocol)
+        with pytest.raises(TypeError, match="cannot pickle"):
+            item.__reduce_ex__(protocol)
+
+
+def test_objects_that_were_not_initialised_are_refused(plan: Plan, arguments: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: Plan.__new__(Plan).describe(),
+        lambda: repr(Plan.__new__(Plan)),
+        lambda: Plan.__new__(Plan).with_image_size((9, 9)),
+        lambda: Plan.__new__(Plan).__reduce_ex__(0),
+        lambda: boxdecode.Decoder(Plan.__new__(Plan)),
+        lambda: Params.__new__(Params).profile,
+        lambda: ImageGeometry.__new__(ImageGeometry).mapping,
+        lambda: plan.execute(Context.__new__(Context), [], []),
+        lambda: TensorSpec.__new__(TensorSpec).shape,
+        lambda: pickle.dumps(TensorSpec.__new__(TensorSpec), 0),
+        lambda: Plan(**arguments(inputs=[TensorSpec.__new__(TensorSpec)])),
+        lambda: TensorSpec((1, 2, 3), DType.Int8, Strided.__new__(Strided)),
+        lambda: Strided.__new__(Strided).strides,
+        lambda: MlaCBlocked.__new__(MlaCBlocked).tile_h,
+    ]
+    for call in calls:
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_a_dtype_must_be_a_member() -> None:
+    with pytest.raises(TypeError, match=r"dtype must be a member of boxdecode.DType, not str"):
+        TensorSpec((1, 2, 3), "Float32")  # type: ignore[arg-type]
+
+
+def test_describe_names_the_tile(arguments: Any) -> None:
+    specs = [
+        TensorSpec((4, 8, 4), DType.Float32),
+        TensorSpec((4, 8, 3), DType.Int8, MlaCBlocked(4, 8, 16)),
+    ]
+    plan = Plan(**arguments(inputs=specs, heads=[(0, 1)], quantization={1: (0.01, 0)}))
+    assert "Int8 MlaCBlocked 4x8x16, " in plan.describe()
