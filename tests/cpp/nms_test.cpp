@@ -681,6 +681,20 @@ TEST(NmsBoxes, RefusalsNameTheBuffer) {
   expect(nms::convert_boxes(in.first(4), BoxFormat::Corners, BoxFormat::Corners, std::span(boxes).subspan(1, 4)),
          ErrorCode::BufferOverlap, "converted");
   expect(nms::box_areas(in, std::span(out)), ErrorCode::InvalidBuffer, "areas");
+  const std::span<float> null(static_cast<float *>(nullptr), 4);
+  expect(nms::convert_boxes(null, BoxFormat::Corners, BoxFormat::Corners, std::span(out).first(4)), ErrorCode::InvalidBuffer,
+         "boxes");
+  expect(nms::convert_boxes(in.first(4), BoxFormat::Corners, BoxFormat::Corners, null), ErrorCode::InvalidBuffer, "converted");
+  expect(nms::box_areas(null, std::span(out).first(1)), ErrorCode::InvalidBuffer, "boxes");
+  expect(nms::box_areas(in.first(4), null.first(1)), ErrorCode::InvalidBuffer, "areas");
+  expect(nms::box_ious(null, in.first(4), std::span(out).first(1)), ErrorCode::InvalidBuffer, "a");
+  expect(nms::box_ious(in.first(4), null, std::span(out).first(1)), ErrorCode::InvalidBuffer, "b");
+  expect(nms::box_ious(in.first(4), in.first(4), null.first(1)), ErrorCode::InvalidBuffer, "ious");
+  constexpr auto unknown = static_cast<BoxFormat>(9);
+  expect(nms::convert_boxes(in.first(4), unknown, BoxFormat::Corners, std::span(out).first(4)), ErrorCode::InvalidParameter,
+         "from");
+  expect(nms::convert_boxes(in.first(4), BoxFormat::Corners, unknown, std::span(out).first(4)), ErrorCode::InvalidParameter,
+         "to");
   expect(nms::box_areas(in, std::span(boxes).first(2)), ErrorCode::BufferOverlap, "areas");
   expect(nms::box_ious(in, in.first(3), std::span(out)), ErrorCode::InvalidBuffer, "b");
   expect(nms::box_ious(in, in, std::span(out)), ErrorCode::InvalidBuffer, "ious");

@@ -15,11 +15,29 @@ Status refuse(const char *name, const std::string &message) {
 }
 
 template <class T>
+Status check_memory(const char *name, std::span<const T> numbers) {
+  if (numbers.data() == nullptr && !numbers.empty()) {
+    return refuse(name, "is null");
+  }
+  return {};
+}
+
+template <class T>
 Status check_boxes(const char *name, std::span<const T> boxes) {
   if (boxes.size() % 4 != 0) {
     return refuse(name, "has " + std::to_string(boxes.size()) + " elements; boxes need a multiple of four");
   }
-  return {};
+  return check_memory(name, boxes);
+}
+
+Status check_format(const char *name, BoxFormat format) {
+  switch (format) {
+    case BoxFormat::Corners:
+    case BoxFormat::TopLeftAndSize:
+    case BoxFormat::CentreAndSize: return {};
+  }
+  return Error{ErrorCode::InvalidParameter, name,
+               std::string(name) + " is " + std::to_string(static_cast<int>(format)) + ", which is no BoxFormat"};
 }
 
 template <class T>
@@ -39,12 +57,21 @@ Status overlapping(const char *output, const char *input) {
 
 template <class T>
 Status convert(std::span<const T> boxes, BoxFormat from, BoxFormat to, std::span<T> converted) {
+  if (Status status = check_format("from", from); !status.ok()) {
+    return status;
+  }
+  if (Status status = check_format("to", to); !status.ok()) {
+    return status;
+  }
   if (Status status = check_boxes("boxes", boxes); !status.ok()) {
     return status;
   }
   if (converted.size() != boxes.size()) {
     return refuse("converted",
                   "has " + std::to_string(converted.size()) + " elements; boxes has " + std::to_string(boxes.size()));
+  }
+  if (Status status = check_memory<T>("converted", converted); !status.ok()) {
+    return status;
   }
   if (converted.data() != boxes.data() && share_bytes<T>(boxes, converted)) {
     return overlapping("converted", "boxes");
@@ -101,6 +128,9 @@ Status areas_of(std::span<const T> boxes, std::span<T> areas) {
     return refuse("areas", "has " + std::to_string(areas.size()) + " elements; there are " + std::to_string(boxes.size() / 4) +
                                " boxes");
   }
+  if (Status status = check_memory<T>("areas", areas); !status.ok()) {
+    return status;
+  }
   if (share_bytes<T>(boxes, areas)) {
     return overlapping("areas", "boxes");
   }
@@ -134,6 +164,9 @@ Status ious_of(std::span<const T> a, std::span<const T> b, std::span<T> ious) {
   if (!fits || ious.size() != rows * columns) {
     return refuse("ious", "has " + std::to_string(ious.size()) + " elements; it needs " + std::to_string(rows) + " x " +
                               std::to_string(columns));
+  }
+  if (Status status = check_memory<T>("ious", ious); !status.ok()) {
+    return status;
   }
   if (share_bytes<T>(a, ious)) {
     return overlapping("ious", "a");

@@ -148,7 +148,7 @@ Frame::Frame(const OwnedRequest &request, const boxdecode::Plan &plan, Fill fill
     std::uint8_t *bytes = buffer->data();
     const DType dtype = request.inputs[port].dtype;
     const bool blocked = std::holds_alternative<MlaCBlocked>(request.inputs[port].layout);
-    for (std::size_t at = 0; at < buffer->size_bytes();) {
+    for (std::size_t at = 0; at < buffer->size();) {
       const float value = next();
       if (dtype == DType::Float32) {
         std::memcpy(bytes + at, &value, 4);
@@ -182,7 +182,7 @@ Frame::Frame(const OwnedRequest &request, const boxdecode::Plan &plan, Fill fill
 std::vector<ConstHostBuffer> Frame::inputs() const {
   std::vector<ConstHostBuffer> views;
   for (const auto &buffer : inputs_) {
-    views.push_back({buffer->data(), buffer->size_bytes()});
+    views.push_back({buffer->data(), buffer->size()});
   }
   return views;
 }
@@ -190,21 +190,21 @@ std::vector<ConstHostBuffer> Frame::inputs() const {
 std::vector<HostBuffer> Frame::outputs() const {
   std::vector<HostBuffer> views;
   for (const auto &buffer : outputs_) {
-    views.push_back({buffer->data(), buffer->size_bytes()});
+    views.push_back({buffer->data(), buffer->size()});
   }
   return views;
 }
 
 void Frame::poison(std::uint8_t byte) const {
   for (const auto &buffer : outputs_) {
-    std::memset(buffer->data(), byte, buffer->size_bytes());
+    std::memset(buffer->data(), byte, buffer->size());
   }
 }
 
 std::vector<std::uint8_t> Frame::output_bytes() const {
   std::vector<std::uint8_t> bytes;
   for (const auto &buffer : outputs_) {
-    bytes.insert(bytes.end(), buffer->data(), buffer->data() + buffer->size_bytes());
+    bytes.insert(bytes.end(), buffer->data(), buffer->data() + buffer->size());
   }
   return bytes;
 }

@@ -129,7 +129,8 @@ enum class BoxFormat {
 };
 
 /// Converts [N, 4] boxes between formats, through corners; `converted` may be `boxes` itself, and is then converted in place.
-/// Errors: InvalidBuffer at `boxes` or `converted` for sizes that differ or are no multiple of four; BufferOverlap.
+/// Errors: InvalidBuffer at `boxes` or `converted` for null, sizes that differ or are no multiple of four; BufferOverlap;
+/// InvalidParameter at `from` or `to` for a value that no enumerator has.
 Status convert_boxes(std::span<const float> boxes, BoxFormat from, BoxFormat to, std::span<float> converted);
 Status convert_boxes(std::span<const double> boxes, BoxFormat from, BoxFormat to, std::span<double> converted);
 
