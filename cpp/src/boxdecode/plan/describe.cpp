@@ -20,11 +20,19 @@ std::string resize_name(const ResizePolicy &policy) {
   return names[policy.index()];
 }
 
+std::string layout_text(const Layout &layout) {
+  std::string line = text(layout);
+  if (const auto *blocked = std::get_if<MlaCBlocked>(&layout)) {
+    line += std::string(" ") + text(blocked->tile_h) + "x" + text(blocked->tile_w) + "x" + text(blocked->tile_c);
+  }
+  return line;
+}
+
 std::string port_line(const PlanState &plan, std::size_t index) {
   const PortPlan &port = plan.ports[index];
   const TensorSpec &spec = plan.input_specs[index];
-  std::string line = "inputs[" + text(index) + "]: " + text(spec.shape) + " " + text(spec.dtype) + " " + text(spec.layout) +
-                     ", " + text(port.reader.required_bytes) + " bytes";
+  std::string line = "inputs[" + text(index) + "]: " + text(spec.shape) + " " + text(spec.dtype) + " " +
+                     layout_text(spec.layout) + ", " + text(port.reader.required_bytes) + " bytes";
   if (is_quantized(spec.dtype)) {
     line += ", value = (raw - " + text(port.type.zero_point) + ") * " + text(port.type.scale);
   }
@@ -53,8 +61,8 @@ std::uint32_t distinct_levels(const ScoreMap &map, float bound) {
 std::string map_lines(const char *what, const Lane &lane, const ScoreMap &map) {
   std::string line = std::string("  ") + what + " in inputs[" + text(lane.port) + "], " + name_of(map.activation) + ": ";
   if (!map.reachable()) {
-    return line + "no raw value reaches the threshold; the highest score is " +
-           text(largest_score(map.type, map.activation)) + "\n";
+    return line + "no raw value reaches the threshold; the highest score is " + text(largest_score(map.type, map.activation)) +
+           "\n";
   }
   line += "passes from " + raw_text(map.type, map.cutoff) + " (score " + text(map.score(map.cutoff)) + ") on, highest " +
           text(map.score(map.last));
@@ -90,8 +98,8 @@ std::string mapping_line(const PlanState &plan) {
   const ImageMapping &map = plan.mapping;
   const Params &params = plan.params;
   std::string line = "image: model " + text(params.model_input_size.width) + "x" + text(params.model_input_size.height) +
-                     " to original " + text(params.original_image_size.width) + "x" +
-                     text(params.original_image_size.height) + ", " + resize_name(*params.resize) + ": ";
+                     " to original " + text(params.original_image_size.width) + "x" + text(params.original_image_size.height) +
+                     ", " + resize_name(*params.resize) + ": ";
   if (map.shift_first) {
     line += "x = (x - " + text(map.shift_x) + ") * " + text(map.scale_x) + ", y = (y - " + text(map.shift_y) + ") * " +
             text(map.scale_y);
