@@ -1,1 +1,1 @@
-"""Benchmarks. `python -m bench` builds the C++ runner and prints every table; see bench/README.md."""
+"""Benchmarks: `python -m bench` builds the C++ runner and prints every table (README.md)."""

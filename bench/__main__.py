@@ -1,4 +1,4 @@
-"""Builds the C++ runner, runs every benchmark and prints the tables, with the machine and the commit on top.
+"""Builds the C++ runner, runs every benchmark, prints the tables with the machine on top.
 
 python -m bench [--rounds N] [--skip-nms] [--growth docs/benchmarks/growth.png]
 """

@@ -169,10 +169,8 @@ void set_bins(Tensor &boxes, std::int64_t cell, std::int64_t side, float distanc
 
 void finish(Case &out, std::int64_t capacity) {
   out.params.max_detections = capacity;
-  out.outputs = {{{capacity, 4}, k::DType::Int32},
-                 {{capacity}, k::DType::Float32},
-                 {{capacity}, k::DType::Int32},
-                 {{1}, k::DType::Int32}};
+  out.outputs = {
+      {{capacity, 4}, k::DType::Int32}, {{capacity}, k::DType::Float32}, {{capacity}, k::DType::Int32}, {{1}, k::DType::Int32}};
 }
 
 void allocate_outputs(Case &out) {
@@ -372,13 +370,15 @@ std::vector<Case> every_recipe(const Content &content) {
   const auto ltrb = [](std::int64_t g) { return HeadShape{g, g, 4, 80, 1, 0, 0, 1}; };
   add("Yolo26V1 640", Profile::Yolo26V1, 640, 80, levels({80, 40, 20}, ltrb), sigmoid);
   add("Yolo6V1 640", Profile::Yolo6V1, 640, 80, levels({80, 40, 20}, ltrb), sigmoid);
-  add("Yolo8V1 640", Profile::Yolo8V1, 640, 80, levels({80, 40, 20}, [](std::int64_t g) { return HeadShape{g, g, 64, 80, 1, 0, 0, 1}; }),
-      sigmoid);
-  add("YoloXV1 640", Profile::YoloXV1, 640, 80, levels({80, 40, 20}, [](std::int64_t g) {
-        HeadShape shape{g, g, 4, 80, 1, 0, 0, 1};
-        shape.objectness_channels = 1;
-        return shape;
-      }),
+  add("Yolo8V1 640", Profile::Yolo8V1, 640, 80,
+      levels({80, 40, 20}, [](std::int64_t g) { return HeadShape{g, g, 64, 80, 1, 0, 0, 1}; }), sigmoid);
+  add("YoloXV1 640", Profile::YoloXV1, 640, 80,
+      levels({80, 40, 20},
+             [](std::int64_t g) {
+               HeadShape shape{g, g, 4, 80, 1, 0, 0, 1};
+               shape.objectness_channels = 1;
+               return shape;
+             }),
       sigmoid);
   const auto combined5 = [](std::int64_t g) {
     HeadShape shape{g, g, 0, 255, 3, 5, 85, 1};
@@ -394,15 +394,17 @@ std::vector<Case> every_recipe(const Content &content) {
         return shape;
       }()},
       sigmoid, k::DType::Float32, Place::Planar);
-  add("YoloAnchorDecodedV1 640", Profile::YoloAnchorDecodedV1, 640, 80, levels({80, 40, 20}, [](std::int64_t g) {
-        HeadShape shape{g, g, 6, 243, 3, 1, 81, 1};
-        shape.objectness_channel = 0;
-        shape.size_channels = 6;
-        return shape;
-      }),
+  add("YoloAnchorDecodedV1 640", Profile::YoloAnchorDecodedV1, 640, 80,
+      levels({80, 40, 20},
+             [](std::int64_t g) {
+               HeadShape shape{g, g, 6, 243, 3, 1, 81, 1};
+               shape.objectness_channel = 0;
+               shape.size_channels = 6;
+               return shape;
+             }),
       sigmoid);
-  const auto ssd = [](std::initializer_list<std::int64_t> grids, std::initializer_list<std::int64_t> anchors, std::int64_t classes,
-                      bool coordinate_major) {
+  const auto ssd = [](std::initializer_list<std::int64_t> grids, std::initializer_list<std::int64_t> anchors,
+                      std::int64_t classes, bool coordinate_major) {
     std::vector<HeadShape> heads;
     auto anchor = anchors.begin();
     for (const std::int64_t g : grids) {
@@ -413,8 +415,10 @@ std::vector<Case> every_recipe(const Content &content) {
     return heads;
   };
   add("Ssd300V1", Profile::Ssd300V1, 300, 81, ssd({38, 19, 10, 5, 3, 1}, {4, 6, 6, 6, 4, 4}, 81, true), std::nullopt);
-  add("SsdMobile300V1", Profile::SsdMobile300V1, 300, 91, ssd({19, 10, 5, 3, 2, 1}, {3, 6, 6, 6, 6, 6}, 91, false), std::nullopt);
-  add("SsdMobile320V1", Profile::SsdMobile320V1, 320, 91, ssd({20, 10, 5, 3, 2, 1}, {3, 6, 6, 6, 6, 6}, 91, false), std::nullopt);
+  add("SsdMobile300V1", Profile::SsdMobile300V1, 300, 91, ssd({19, 10, 5, 3, 2, 1}, {3, 6, 6, 6, 6, 6}, 91, false),
+      std::nullopt);
+  add("SsdMobile320V1", Profile::SsdMobile320V1, 320, 91, ssd({20, 10, 5, 3, 2, 1}, {3, 6, 6, 6, 6, 6}, 91, false),
+      std::nullopt);
   add("SsdLiteMobile320V1", Profile::SsdLiteMobile320V1, 320, 91, ssd({20, 10, 5, 3, 2, 1}, {6, 6, 6, 6, 6, 6}, 91, false),
       std::nullopt);
   add("EfficientDetV1 512", Profile::EfficientDetV1, 512, 90,

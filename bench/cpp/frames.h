@@ -16,7 +16,7 @@ enum class Place { Contiguous, Strided, MlaCBlocked, Planar };
 /// What a frame is made of. Objects are squares of neighbouring cells whose best class and box agree, as a detector leaves
 /// them; every other cell is background.
 struct Content {
-  double hit_share = 0.01;   ///< of cells above the gate
+  double hit_share = 0.01;  ///< of cells above the gate
   int cells_an_object = 8;
 };
 

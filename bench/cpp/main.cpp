@@ -75,8 +75,8 @@ Row measure(Case &made, bool cold) {
   const auto inputs = made.input_views();
   const auto outputs = made.output_views();
   const in::PlanState &state = in::Access::state(plan);
-  const in::Frame frame{state, *state.kernels, inputs, outputs, state.mapping, 1280.0F, 720.0F,
-                        in::Access::state(*context).block.get()};
+  const in::Frame frame{state,         *state.kernels, inputs, outputs,
+                        state.mapping, 1280.0F,        720.0F, in::Access::state(*context).block.get()};
   std::uint32_t candidates = 0;
   const auto scan = [&] {
     in::Collector collector{frame.part<in::Candidate>(state.context.candidates_offset), state.context.candidates};
@@ -164,8 +164,8 @@ void print_masks(op::MaskEncoding encoding, const char *name) {
   const auto inputs = with.input_views();
   const auto outputs = with.output_views();
   const in::PlanState &state = in::Access::state(plan);
-  const in::Frame frame{state, *state.kernels, inputs, outputs, state.mapping, 1280.0F, 720.0F,
-                        in::Access::state(*context).block.get()};
+  const in::Frame frame{state,         *state.kernels, inputs, outputs,
+                        state.mapping, 1280.0F,        720.0F, in::Access::state(*context).block.get()};
   // Twenty objects of 120 by 120 model pixels, spread over the frame: 30·30 live prototype pixels each.
   std::vector<in::Corners> boxes;
   for (int i = 0; i < 20; ++i) {
@@ -211,7 +211,8 @@ void print_growth() {
   }
   for (const double share : {0.01, 0.02, 0.04, 0.08, 0.16, 0.32}) {
     // Objects of one cell: nearly every candidate is spread and kept, K is never reached.
-    line("candidates", static_cast<std::int64_t>(share * 102400), yolo8_of({.grids = {320}, .capacity = 65536}, {.hit_share = share, .cells_an_object = 1}));
+    line("candidates", static_cast<std::int64_t>(share * 102400),
+         yolo8_of({.grids = {320}, .capacity = 65536}, {.hit_share = share, .cells_an_object = 1}));
   }
   for (const std::int64_t capacity : {64, 128, 256, 512, 1024, 2048, 4096}) {
     line("K", capacity, yolo8_of({.grids = {320}, .capacity = capacity}, {.hit_share = 0.3, .cells_an_object = 1}));
@@ -244,15 +245,12 @@ int main(int argc, char **argv) {
     k::DType dtype;
     Place place;
   };
-  constexpr Form forms[] = {{"INT8 HWC", k::DType::Int8, Place::Contiguous},
-                            {"INT8 HWC strided", k::DType::Int8, Place::Strided},
-                            {"INT8 MlaCBlocked", k::DType::Int8, Place::MlaCBlocked},
-                            {"INT8 planar", k::DType::Int8, Place::Planar},
-                            {"BF16 HWC", k::DType::BFloat16, Place::Contiguous},
-                            {"BF16 MlaCBlocked", k::DType::BFloat16, Place::MlaCBlocked},
-                            {"BF16 planar", k::DType::BFloat16, Place::Planar},
-                            {"FP32 HWC", k::DType::Float32, Place::Contiguous},
-                            {"FP32 planar", k::DType::Float32, Place::Planar}};
+  constexpr Form forms[] = {
+      {"INT8 HWC", k::DType::Int8, Place::Contiguous},          {"INT8 HWC strided", k::DType::Int8, Place::Strided},
+      {"INT8 MlaCBlocked", k::DType::Int8, Place::MlaCBlocked}, {"INT8 planar", k::DType::Int8, Place::Planar},
+      {"BF16 HWC", k::DType::BFloat16, Place::Contiguous},      {"BF16 MlaCBlocked", k::DType::BFloat16, Place::MlaCBlocked},
+      {"BF16 planar", k::DType::BFloat16, Place::Planar},       {"FP32 HWC", k::DType::Float32, Place::Contiguous},
+      {"FP32 planar", k::DType::Float32, Place::Planar}};
   for (const Form &form : forms) {
     for (const Amount &amount : amounts) {
       Case made = yolo8_640(form.dtype, form.place, {.hit_share = amount.share});

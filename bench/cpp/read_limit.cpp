@@ -26,7 +26,8 @@ __attribute__((target("avx2"))) std::uint64_t read_limit(const std::uint8_t *byt
     d = _mm256_max_epi8(d, _mm256_max_epi8(at(6), at(7)));
   }
   a = _mm256_max_epi8(_mm256_max_epi8(a, b), _mm256_max_epi8(c, d));
-  std::uint64_t sum = static_cast<std::uint64_t>(_mm256_extract_epi64(a, 0)) ^ static_cast<std::uint64_t>(_mm256_extract_epi64(a, 2));
+  std::uint64_t sum =
+      static_cast<std::uint64_t>(_mm256_extract_epi64(a, 0)) ^ static_cast<std::uint64_t>(_mm256_extract_epi64(a, 2));
   for (; i < size; ++i) {
     sum ^= bytes[i];
   }

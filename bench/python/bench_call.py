@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-
 from boxdecode import Decoder, DType, Plan, Profile, Quantization, ScoreActivation, TensorSpec
 
 

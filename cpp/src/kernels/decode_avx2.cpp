@@ -88,9 +88,7 @@ struct Bound {
   std::int32_t threshold;
 
   explicit Bound(Gate gate)
-      : flip(Lane::splat(gate.flip)),
-        below(Lane::splat(static_cast<std::uint32_t>(gate.threshold - 1))),
-        flip_bits(gate.flip),
+      : flip(Lane::splat(gate.flip)), below(Lane::splat(static_cast<std::uint32_t>(gate.threshold - 1))), flip_bits(gate.flip),
         threshold(gate.threshold) {}
 
   Vector bring(Vector bits) const { return order == Order::Flipped ? _mm256_xor_si256(bits, flip) : bits; }
@@ -107,9 +105,7 @@ struct Bound {
                                       : Lane::splat(static_cast<std::uint32_t>(Lane::lowest));
   }
   // The limit that brings lanes that do not count to `nothing`; `counted` is 0xFF in the bytes of lanes that count.
-  static Vector limit(Vector counted) {
-    return order == Order::Unsigned ? counted : _mm256_xor_si256(counted, nothing());
-  }
+  static Vector limit(Vector counted) { return order == Order::Unsigned ? counted : _mm256_xor_si256(counted, nothing()); }
   static Vector limited(Vector lanes, Vector limits) {
     return order == Order::Unsigned   ? _mm256_and_si256(lanes, limits)
            : order == Order::Reversed ? _mm256_or_si256(lanes, limits)
@@ -225,7 +221,8 @@ Vector load_short_row(const std::uint8_t *row, std::size_t row_bytes) {
 // The best lanes of a row of at least a vector; its last vector overlaps the one before it. `vectors` is their number where
 // the compiler knows it, else zero.
 template <typename Lane, Order order, std::size_t vectors>
-[[gnu::always_inline]] inline Vector best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row, std::size_t row_bytes) {
+[[gnu::always_inline]] inline Vector best_of_row(const Bound<Lane, order> &bound, const std::uint8_t *row,
+                                                 std::size_t row_bytes) {
   Vector best = bound.bring(row + row_bytes - vector_bytes);
   if (vectors != 0) {
     for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
@@ -261,8 +258,8 @@ template <typename Lane, Order order, std::size_t vectors, std::size_t rows>
 // Each row of first..end for itself; no branch depends on the data.
 template <typename Lane, Order order, std::size_t vectors>
 [[gnu::noinline]] std::size_t gate_long_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first,
-                                             std::size_t end, std::size_t row_step, std::size_t row_bytes,
-                                             std::uint32_t *hits, std::size_t count) {
+                                             std::size_t end, std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits,
+                                             std::size_t count) {
   const std::uint8_t *row = base + first * row_step;
   std::size_t index = first;
   for (; index + 8 <= end; index += 8, row += 8 * row_step) {
@@ -277,18 +274,15 @@ template <typename Lane, Order order, std::size_t vectors>
 }
 
 template <typename Lane, Order order>
-[[gnu::noinline]] std::size_t gate_each_row(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first, std::size_t end,
-                          std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits, std::size_t count) {
+[[gnu::noinline]] std::size_t gate_each_row(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t first,
+                                            std::size_t end, std::size_t row_step, std::size_t row_bytes, std::uint32_t *hits,
+                                            std::size_t count) {
   if (row_bytes >= vector_bytes) {
     switch ((row_bytes + vector_bytes - 1) / vector_bytes) {
-      case 2:
-        return gate_long_rows<Lane, order, 2>(bound, base, first, end, row_step, row_bytes, hits, count);
-      case 3:
-        return gate_long_rows<Lane, order, 3>(bound, base, first, end, row_step, row_bytes, hits, count);
-      case 5:
-        return gate_long_rows<Lane, order, 5>(bound, base, first, end, row_step, row_bytes, hits, count);
-      default:
-        return gate_long_rows<Lane, order, 0>(bound, base, first, end, row_step, row_bytes, hits, count);
+      case 2: return gate_long_rows<Lane, order, 2>(bound, base, first, end, row_step, row_bytes, hits, count);
+      case 3: return gate_long_rows<Lane, order, 3>(bound, base, first, end, row_step, row_bytes, hits, count);
+      case 5: return gate_long_rows<Lane, order, 5>(bound, base, first, end, row_step, row_bytes, hits, count);
+      default: return gate_long_rows<Lane, order, 0>(bound, base, first, end, row_step, row_bytes, hits, count);
     }
   }
   const std::uint8_t *row = base + first * row_step;
@@ -341,8 +335,8 @@ template <typename Lane, Order order, std::size_t vectors>
 // Eight rows are a block. Blocks are reduced to one flag each, without a branch on the data; then the flagged ones are looked
 // at row by row. Where most blocks of a stretch are flagged, all blocks of the next one are looked at at once.
 template <typename Lane, Order order>
-[[gnu::noinline]] std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base,
-                                                    std::size_t rows, std::uint32_t *hits) {
+[[gnu::noinline]] std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows,
+                                                    std::uint32_t *hits) {
   constexpr std::size_t stretch_blocks = 64;
   // Where the first row is aligned to half vectors only, the second one is aligned to whole ones.
   const std::size_t first = reinterpret_cast<std::uintptr_t>(base) % vector_bytes == 0 || rows == 0 ? 0 : 1;
@@ -532,14 +526,10 @@ std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t ro
     return every_index(rows, hits);
   }
   switch (order_of<Lane>(gate.flip)) {
-    case Order::Signed:
-      return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
-    case Order::Unsigned:
-      return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
-    case Order::Reversed:
-      return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
-    default:
-      return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
+    case Order::Signed: return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
+    case Order::Unsigned: return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
+    case Order::Reversed: return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
+    default: return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
   }
 }
 
@@ -611,14 +601,12 @@ std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t
     return every_index(cells, hits);
   }
   switch (order_of<Lane>(gate.flip)) {
-    case Order::Signed:
-      return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Signed: return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
     case Order::Unsigned:
       return gate_planes_in_order<Lane, Order::Unsigned>(base, cells, planes, plane_step, gate, marks, hits);
     case Order::Reversed:
       return gate_planes_in_order<Lane, Order::Reversed>(base, cells, planes, plane_step, gate, marks, hits);
-    default:
-      return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
+    default: return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
   }
 }
 
@@ -639,8 +627,8 @@ std::size_t every_stripe_cell(std::size_t cells, const std::uint16_t *masks, std
 // 0xFF in the bytes whose bit is set.
 __m128i mask_bytes(std::uint16_t mask) {
   const __m128i bits = _mm_set1_epi64x(static_cast<std::int64_t>(0x8040201008040201ULL));
-  const __m128i spread = _mm_unpacklo_epi64(_mm_set1_epi8(static_cast<char>(mask & 0xFFU)),
-                                            _mm_set1_epi8(static_cast<char>(mask >> 8U)));
+  const __m128i spread =
+      _mm_unpacklo_epi64(_mm_set1_epi8(static_cast<char>(mask & 0xFFU)), _mm_set1_epi8(static_cast<char>(mask >> 8U)));
   return _mm_cmpeq_epi8(_mm_and_si128(spread, bits), bits);
 }
 
@@ -724,8 +712,8 @@ std::size_t gate_stripes_8_in_order(const std::uint8_t *base, std::size_t cells,
   return count;
 }
 
-std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                           const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
+                           std::size_t segments, Gate gate, std::uint32_t *hits) {
   if (gate.threshold > Lane8::highest) {
     return 0;
   }
@@ -733,12 +721,9 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
     return every_stripe_cell(cells, masks, segments, hits);
   }
   switch (order_of<Lane8>(gate.flip)) {
-    case Order::Signed:
-      return gate_stripes_8_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
-    case Order::Unsigned:
-      return gate_stripes_8_in_order<Order::Unsigned>(base, cells, offsets, masks, segments, gate, hits);
-    default:
-      return gate_stripes_8_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Signed: return gate_stripes_8_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Unsigned: return gate_stripes_8_in_order<Order::Unsigned>(base, cells, offsets, masks, segments, gate, hits);
+    default: return gate_stripes_8_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
   }
 }
 
@@ -824,8 +809,8 @@ std::size_t gate_stripes_16_in_order(const std::uint8_t *base, std::size_t cells
   return count;
 }
 
-std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                            const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
+                            std::size_t segments, Gate gate, std::uint32_t *hits) {
   if (gate.threshold > Lane16::highest) {
     return 0;
   }
@@ -833,12 +818,9 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
     return every_stripe_cell(cells, masks, segments, hits);
   }
   switch (order_of<Lane16>(gate.flip)) {
-    case Order::Signed:
-      return gate_stripes_16_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
-    case Order::Reversed:
-      return gate_stripes_16_in_order<Order::Reversed>(base, cells, offsets, masks, segments, gate, hits);
-    default:
-      return gate_stripes_16_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Signed: return gate_stripes_16_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Reversed: return gate_stripes_16_in_order<Order::Reversed>(base, cells, offsets, masks, segments, gate, hits);
+    default: return gate_stripes_16_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
   }
 }
 
@@ -1122,8 +1104,7 @@ Vector products_s32x8(const DotPlan &plan, Vector bytes, std::size_t vector) {
 Vector load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::size_t part) {
   const std::uint8_t *last = pixel + length - part;
   switch (part) {
-    case 16:
-      return _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(pixel)), load_half(last), 1);
+    case 16: return _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(pixel)), load_half(last), 1);
     case 8:
       return _mm256_set_epi64x(0, 0, static_cast<std::int64_t>(load_scalar<std::uint64_t>(last)),
                                static_cast<std::int64_t>(load_scalar<std::uint64_t>(pixel)));
@@ -1135,8 +1116,7 @@ Vector load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::size
                                  static_cast<std::uint32_t>(load_scalar<std::uint16_t>(last)) << 16U;
       return _mm256_set_epi32(0, 0, 0, 0, 0, 0, 0, static_cast<std::int32_t>(both));
     }
-    default:
-      return _mm256_set_epi32(0, 0, 0, 0, 0, 0, 0, pixel[0]);
+    default: return _mm256_set_epi32(0, 0, 0, 0, 0, 0, 0, pixel[0]);
   }
 }
 
@@ -1176,7 +1156,8 @@ template <PixelForm form, Products products, bool flipped>
   for (; index + 8 <= pixels; index += 8, pixel += 8 * pixel_step) {
     const Vector low = four_pixels<form, products, flipped>(plan, pixel, pixel_step);
     const Vector high = four_pixels<form, products, flipped>(plan, pixel + 4 * pixel_step, pixel_step);
-    const Vector sums = _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31));
+    const Vector sums =
+        _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31));
     store(dots + index, _mm256_sub_epi32(_mm256_srai_epi32(sums, scale_bits), corrections));
   }
   for (; index < pixels; ++index, pixel += pixel_step) {
@@ -1205,8 +1186,8 @@ bool prepare(const std::int16_t *values, Vector &even, Vector &odd, Vector &both
   constexpr int in_order = 0xD8;  // packing leaves quarters 0 2 1 3
   const Vector low = load(values);
   const Vector high = load(values + 16);
-  const Vector even_words = _mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(low, 16), 16),
-                                               _mm256_srai_epi32(_mm256_slli_epi32(high, 16), 16));
+  const Vector even_words =
+      _mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(low, 16), 16), _mm256_srai_epi32(_mm256_slli_epi32(high, 16), 16));
   even = _mm256_permute4x64_epi64(even_words, in_order);
   odd = _mm256_permute4x64_epi64(_mm256_packs_epi32(_mm256_srai_epi32(low, 16), _mm256_srai_epi32(high, 16)), in_order);
   both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), in_order);

@@ -96,9 +96,7 @@ struct Bound {
   std::int32_t threshold;
 
   explicit Bound(Gate gate)
-      : flip(Lane::splat(gate.flip)),
-        below(Lane::splat(static_cast<std::uint32_t>(gate.threshold - 1))),
-        flip_bits(gate.flip),
+      : flip(Lane::splat(gate.flip)), below(Lane::splat(static_cast<std::uint32_t>(gate.threshold - 1))), flip_bits(gate.flip),
         threshold(gate.threshold) {}
 
   Bytes bring(Bytes bits) const { return order == Order::Flipped ? veorq_u8(bits, flip) : bits; }
@@ -214,8 +212,8 @@ template <typename Lane, Order order, std::size_t fixed_bytes>
 
 // Rows reduced pair by pair until each has one lane of one vector.
 template <typename Lane, Order order, std::size_t fixed_bytes, std::size_t rows>
-[[gnu::always_inline]] inline Bytes best_of_rows(const Bound<Lane, order> &bound, const std::uint8_t *row,
-                                                 std::size_t row_step, std::size_t row_bytes) {
+[[gnu::always_inline]] inline Bytes best_of_rows(const Bound<Lane, order> &bound, const std::uint8_t *row, std::size_t row_step,
+                                                 std::size_t row_bytes) {
   if constexpr (rows == 1) {
     (void)row_step;
     return best_of_row<Lane, order, fixed_bytes>(bound, row, row_bytes);
@@ -293,8 +291,8 @@ std::size_t walk_short_rows(const Bound<Lane, order> &bound, const std::uint8_t 
 // Short rows one behind the other, in blocks with one branch each; only blocks with a lane that passes are walked. A block
 // may read into the next one: its flag is a bound.
 template <typename Lane, Order order>
-std::size_t gate_short_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows,
-                            std::size_t row_bytes, std::uint32_t *hits) {
+std::size_t gate_short_rows(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows, std::size_t row_bytes,
+                            std::uint32_t *hits) {
   constexpr std::size_t target_bytes = 256;
   const std::size_t block_rows = target_bytes / row_bytes;
   const std::size_t block_bytes = block_rows * row_bytes;
@@ -345,14 +343,10 @@ std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t ro
     return every_index(rows, hits);
   }
   switch (order_of<Lane>(gate.flip)) {
-    case Order::Signed:
-      return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
-    case Order::Unsigned:
-      return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
-    case Order::Reversed:
-      return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
-    default:
-      return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
+    case Order::Signed: return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
+    case Order::Unsigned: return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
+    case Order::Reversed: return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
+    default: return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
   }
 }
 
@@ -424,14 +418,12 @@ std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t
     return every_index(cells, hits);
   }
   switch (order_of<Lane>(gate.flip)) {
-    case Order::Signed:
-      return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Signed: return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
     case Order::Unsigned:
       return gate_planes_in_order<Lane, Order::Unsigned>(base, cells, planes, plane_step, gate, marks, hits);
     case Order::Reversed:
       return gate_planes_in_order<Lane, Order::Reversed>(base, cells, planes, plane_step, gate, marks, hits);
-    default:
-      return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
+    default: return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
   }
 }
 
@@ -515,8 +507,7 @@ struct BestOfCells {
     low.take(stripes, stripe);
     high.take(stripes, stripe + cells / 2 * Stripes::stripe_bytes);
   }
-  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe,
-                                   const typename Stripes::Limits &limits) {
+  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe, const typename Stripes::Limits &limits) {
     low.take(stripes, stripe, limits);
     high.take(stripes, stripe + cells / 2 * Stripes::stripe_bytes, limits);
   }
@@ -538,8 +529,7 @@ struct BestOfCells<Stripes, 1> {
   [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe) {
     best = stripes.bound.better(best, stripes.best(stripe));
   }
-  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe,
-                                   const typename Stripes::Limits &limits) {
+  [[gnu::always_inline]] void take(const Stripes &stripes, const std::uint8_t *stripe, const typename Stripes::Limits &limits) {
     best = stripes.bound.better(best, stripes.best(stripe, limits));
   }
   [[gnu::always_inline]] Bytes reduced(const Stripes &) const { return best; }
@@ -592,8 +582,8 @@ std::size_t gate_stripes_in_order(const Stripes &stripes, const std::uint8_t *ba
                 : gate_stripes_of<Stripes, false>(stripes, base, cells, offsets, masks, segments, hits);
 }
 
-std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                           const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
+                           std::size_t segments, Gate gate, std::uint32_t *hits) {
   if (gate.threshold > Lane8::highest) {
     return 0;
   }
@@ -605,16 +595,16 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
       return gate_stripes_in_order(Stripes8<Order::Signed>{Bound<Lane8, Order::Signed>(gate)}, base, cells, offsets, masks,
                                    segments, hits);
     case Order::Unsigned:
-      return gate_stripes_in_order(Stripes8<Order::Unsigned>{Bound<Lane8, Order::Unsigned>(gate)}, base, cells, offsets,
-                                   masks, segments, hits);
+      return gate_stripes_in_order(Stripes8<Order::Unsigned>{Bound<Lane8, Order::Unsigned>(gate)}, base, cells, offsets, masks,
+                                   segments, hits);
     default:
       return gate_stripes_in_order(Stripes8<Order::Flipped>{Bound<Lane8, Order::Flipped>(gate)}, base, cells, offsets, masks,
                                    segments, hits);
   }
 }
 
-std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                            const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
+                            std::size_t segments, Gate gate, std::uint32_t *hits) {
   if (gate.threshold > Lane16::highest) {
     return 0;
   }
@@ -629,8 +619,8 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
       return gate_stripes_in_order(Stripes16<Order::Reversed>{Bound<Lane16, Order::Reversed>(gate)}, base, cells, offsets,
                                    masks, segments, hits);
     default:
-      return gate_stripes_in_order(Stripes16<Order::Flipped>{Bound<Lane16, Order::Flipped>(gate)}, base, cells, offsets,
-                                   masks, segments, hits);
+      return gate_stripes_in_order(Stripes16<Order::Flipped>{Bound<Lane16, Order::Flipped>(gate)}, base, cells, offsets, masks,
+                                   segments, hits);
   }
 }
 
@@ -886,8 +876,7 @@ int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::s
   const std::uint8_t *last = pixel + length - part;
   const uint64x2_t zero = vdupq_n_u64(0);
   switch (part) {
-    case 8:
-      return vreinterpretq_s8_u8(vcombine_u8(vld1_u8(pixel), vld1_u8(last)));
+    case 8: return vreinterpretq_s8_u8(vcombine_u8(vld1_u8(pixel), vld1_u8(last)));
     case 4: {
       const std::uint64_t both = static_cast<std::uint64_t>(load_scalar<std::uint32_t>(pixel)) |
                                  static_cast<std::uint64_t>(load_scalar<std::uint32_t>(last)) << 32U;
@@ -898,8 +887,7 @@ int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::s
                                  static_cast<std::uint32_t>(load_scalar<std::uint16_t>(last)) << 16U;
       return vreinterpretq_s8_u64(vsetq_lane_u64(both, zero, 0));
     }
-    default:
-      return vreinterpretq_s8_u64(vsetq_lane_u64(pixel[0], zero, 0));
+    default: return vreinterpretq_s8_u64(vsetq_lane_u64(pixel[0], zero, 0));
   }
 }
 
@@ -938,8 +926,7 @@ template <std::size_t vectors>
   const std::uint8_t *pixel = prototypes;
   std::size_t index = 0;
   for (; index + 4 <= pixels; index += 4, pixel += 4 * pixel_step) {
-    const int32x4_t sum01 =
-        vpaddq_s32(pixel_products<vectors>(plan, pixel), pixel_products<vectors>(plan, pixel + pixel_step));
+    const int32x4_t sum01 = vpaddq_s32(pixel_products<vectors>(plan, pixel), pixel_products<vectors>(plan, pixel + pixel_step));
     const int32x4_t sum23 = vpaddq_s32(pixel_products<vectors>(plan, pixel + 2 * pixel_step),
                                        pixel_products<vectors>(plan, pixel + 3 * pixel_step));
     vst1q_s32(dots + index, vsubq_s32(vpaddq_s32(sum01, sum23), vdupq_n_s32(correction)));
@@ -954,16 +941,11 @@ void mask_dots_8(const MaskCoefficients &coefficients, const std::uint8_t *proto
   const std::size_t length = coefficients.length;
   const std::size_t vectors = length < vector_bytes ? 0 : (length + vector_bytes - 1) / vector_bytes;
   switch (vectors) {
-    case 0:
-      return dots_of<0>(coefficients, prototypes, pixels, pixel_step, dots);
-    case 1:
-      return dots_of<1>(coefficients, prototypes, pixels, pixel_step, dots);
-    case 2:
-      return dots_of<2>(coefficients, prototypes, pixels, pixel_step, dots);
-    case 3:
-      return dots_of<3>(coefficients, prototypes, pixels, pixel_step, dots);
-    default:
-      return dots_of<4>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 0: return dots_of<0>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 1: return dots_of<1>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 2: return dots_of<2>(coefficients, prototypes, pixels, pixel_step, dots);
+    case 3: return dots_of<3>(coefficients, prototypes, pixels, pixel_step, dots);
+    default: return dots_of<4>(coefficients, prototypes, pixels, pixel_step, dots);
   }
 }
 

@@ -59,8 +59,8 @@ std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t
   return count;
 }
 
-std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                           const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
+                           std::size_t segments, Gate gate, std::uint32_t *hits) {
   std::size_t count = 0;
   for (std::size_t cell = 0; cell < cells; ++cell) {
     bool hit = false;
@@ -77,15 +77,16 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
   return count;
 }
 
-std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
-                            const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
+std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
+                            std::size_t segments, Gate gate, std::uint32_t *hits) {
   std::size_t count = 0;
   for (std::size_t cell = 0; cell < cells; ++cell) {
     bool hit = false;
     for (std::size_t segment = 0; segment < segments && !hit; ++segment) {
       const std::uint8_t *stripe = base + offsets[segment] + 32 * cell;
       for (std::size_t lane = 0; lane < 16; ++lane) {
-        const std::uint32_t bits = static_cast<std::uint32_t>(stripe[lane]) | static_cast<std::uint32_t>(stripe[lane + 16]) << 8U;
+        const std::uint32_t bits = static_cast<std::uint32_t>(stripe[lane]) | static_cast<std::uint32_t>(stripe[lane + 16])
+                                                                                  << 8U;
         hit |= ((masks[segment] >> lane) & 1U) != 0 && passes<std::uint16_t>(bits, gate);
       }
     }
@@ -150,8 +151,8 @@ bool suppressed(const SuppressionBlock *pool, std::uint32_t first, const Rounded
         continue;
       }
       // Sides are below 2^25 and the product below 2^32 (the smaller box has area < 2^31 before rounding), so 64 bits hold all.
-      const std::uint64_t inter = static_cast<std::uint64_t>(static_cast<std::uint32_t>(right - left)) *
-                                  static_cast<std::uint32_t>(bottom - top);
+      const std::uint64_t inter =
+          static_cast<std::uint64_t>(static_cast<std::uint32_t>(right - left)) * static_cast<std::uint32_t>(bottom - top);
       const std::uint64_t areas = static_cast<std::uint64_t>(block.area[lane]) + candidate.area;
       if (areas > inter && inter * (256U + limit) >= limit * areas) {
         return true;

@@ -51,9 +51,9 @@ struct MaskCoefficients {
   std::int8_t raw[capacity];       ///< signed raw; centred = raw − zero_point
   std::int32_t zero_point;         ///< −128..127
   std::int32_t sum_centred;
-  std::uint32_t length;            ///< 1..64
-  std::uint32_t prototype_flip;    ///< 0 for signed prototypes, 0x80 for unsigned ones
-  std::int32_t prototype_zero;     ///< of the signed prototype, −128..127
+  std::uint32_t length;          ///< 1..64
+  std::uint32_t prototype_flip;  ///< 0 for signed prototypes, 0x80 for unsigned ones
+  std::int32_t prototype_zero;   ///< of the signed prototype, −128..127
 };
 
 /// The byte of each integer sum of a mask: a step function. Buckets of 2^shift sums from `low` on; entry = byte at the start of
@@ -128,7 +128,8 @@ struct Kernels {
 #define SIMA_KERNELS_DECLARE(isa)                                                                                              \
   void mask_bytes_##isa(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes);            \
   void exponentials_##isa(const float *x, std::size_t length, float largest, float *terms);                                    \
-  void bin_distances_8_##isa(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides); \
+  void bin_distances_8_##isa(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table,               \
+                             float *sides);                                                                                    \
   void bin_distances_32_##isa(const float *x, std::uint32_t bins, float *sides);
 SIMA_KERNELS_DECLARE(scalar)
 SIMA_KERNELS_DECLARE(avx2)

@@ -18,8 +18,7 @@ inline __attribute__((always_inline)) __m128 exp_f32x4(__m128 x_f32x4) {
     x_f64x4 = _mm256_min_pd(_mm256_set1_pd(90.0), x_f64x4);
   }
   const __m256d shift_f64x4 = _mm256_set1_pd(0x1.8p+52);
-  const __m256d shifted_f64x4 =
-      _mm256_add_pd(_mm256_mul_pd(x_f64x4, _mm256_set1_pd(0x1.71547652b82fep+0)), shift_f64x4);
+  const __m256d shifted_f64x4 = _mm256_add_pd(_mm256_mul_pd(x_f64x4, _mm256_set1_pd(0x1.71547652b82fep+0)), shift_f64x4);
   const __m256d n_f64x4 = _mm256_sub_pd(shifted_f64x4, shift_f64x4);
   __m256d r_f64x4 = _mm256_sub_pd(x_f64x4, _mm256_mul_pd(n_f64x4, _mm256_set1_pd(0x1.62e42fee00000p-1)));
   r_f64x4 = _mm256_sub_pd(r_f64x4, _mm256_mul_pd(n_f64x4, _mm256_set1_pd(0x1.a39ef35793c76p-33)));
@@ -80,8 +79,8 @@ __m128i rotated_max_u8x16(__m128i x_u8x16) {
 
 // Distances to the largest of 16 bytes.
 __m128i below_largest_u8x16(const std::uint8_t *raw, std::uint8_t flip) {
-  const __m128i x_u8x16 = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i *>(raw)),
-                                        _mm_set1_epi8(static_cast<char>(flip)));
+  const __m128i x_u8x16 =
+      _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i *>(raw)), _mm_set1_epi8(static_cast<char>(flip)));
   return _mm_sub_epi8(rotated_max_u8x16(x_u8x16), x_u8x16);
 }
 
@@ -134,8 +133,8 @@ void four_sides_of_16(const float *x, float *sides) {
     }
   }
   // (s0 + s1) and (s2 + s3) of two sides, then the totals of all four.
-  const __m128 weighted_totals_f32x4 = _mm_hadd_ps(_mm_hadd_ps(weighted_f32x4[0], weighted_f32x4[1]),
-                                                   _mm_hadd_ps(weighted_f32x4[2], weighted_f32x4[3]));
+  const __m128 weighted_totals_f32x4 =
+      _mm_hadd_ps(_mm_hadd_ps(weighted_f32x4[0], weighted_f32x4[1]), _mm_hadd_ps(weighted_f32x4[2], weighted_f32x4[3]));
   const __m128 plain_totals_f32x4 =
       _mm_hadd_ps(_mm_hadd_ps(plain_f32x4[0], plain_f32x4[1]), _mm_hadd_ps(plain_f32x4[2], plain_f32x4[3]));
   _mm_storeu_ps(sides, _mm_div_ps(weighted_totals_f32x4, plain_totals_f32x4));
@@ -159,8 +158,7 @@ void mask_bytes_avx2(const std::int32_t *sums, std::size_t pixels, const MaskSte
     const __m256i before_s32x8 = _mm256_cmpgt_epi32(step_s32x8, inside_s32x8);
     __m256i byte_s32x8 = _mm256_and_si256(entry_s32x8, _mm256_set1_epi32(0xFF));
     byte_s32x8 = _mm256_add_epi32(byte_s32x8, _mm256_add_epi32(_mm256_set1_epi32(1), before_s32x8));
-    const __m128i words_u16x8 =
-        _mm_packus_epi32(_mm256_castsi256_si128(byte_s32x8), _mm256_extracti128_si256(byte_s32x8, 1));
+    const __m128i words_u16x8 = _mm_packus_epi32(_mm256_castsi256_si128(byte_s32x8), _mm256_extracti128_si256(byte_s32x8, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i *>(bytes + pixel), _mm_packus_epi16(words_u16x8, words_u16x8));
   }
   mask_bytes_scalar(sums + pixel, pixels - pixel, steps, bytes + pixel);

@@ -6,12 +6,12 @@ namespace simaai::kernels::detail {
 
 /// True when an AArch64 FPCR value means round to nearest, gradual underflow for every format, and masked exceptions.
 [[nodiscard]] constexpr bool fpcr_is_default(std::uint64_t fpcr) noexcept {
-  constexpr std::uint64_t flush_inputs = 1U << 0U;       // FIZ
-  constexpr std::uint64_t alternate = 1U << 1U;          // AH
-  constexpr std::uint64_t trap_enables = 0x9F00U;        // IOE DZE OFE UFE IXE, IDE
-  constexpr std::uint64_t flush_half = 1U << 19U;        // FZ16
-  constexpr std::uint64_t rounding_mode = 3U << 22U;     // RMode
-  constexpr std::uint64_t flush_to_zero = 1U << 24U;     // FZ
+  constexpr std::uint64_t flush_inputs = 1U << 0U;    // FIZ
+  constexpr std::uint64_t alternate = 1U << 1U;       // AH
+  constexpr std::uint64_t trap_enables = 0x9F00U;     // IOE DZE OFE UFE IXE, IDE
+  constexpr std::uint64_t flush_half = 1U << 19U;     // FZ16
+  constexpr std::uint64_t rounding_mode = 3U << 22U;  // RMode
+  constexpr std::uint64_t flush_to_zero = 1U << 24U;  // FZ
   return (fpcr & (flush_inputs | alternate | trap_enables | flush_half | rounding_mode | flush_to_zero)) == 0;
 }
 

@@ -68,8 +68,9 @@ std::optional<Error> check_buffers(const PlanState &plan, std::span<const ConstH
   for (std::size_t port = 0; !error && port < outputs.size(); ++port) {
     const Range written = range_of(outputs[port].data, plan.outputs[port].bytes);
     const auto refuse = [&](const std::string &other) {
-      return Error{ErrorCode::BufferOverlap, path("outputs", port), path("outputs", port) + " shares bytes with " + other +
-                                                                        "; outputs must lie apart from inputs and each other"};
+      return Error{ErrorCode::BufferOverlap, path("outputs", port),
+                   path("outputs", port) + " shares bytes with " + other +
+                       "; outputs must lie apart from inputs and each other"};
     };
     for (std::size_t other = 0; !error && other < port; ++other) {
       if (overlap(written, range_of(outputs[other].data, plan.outputs[other].bytes))) {

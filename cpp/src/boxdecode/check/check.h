@@ -18,7 +18,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 
 /// What the shapes of one head say.
 struct HeadFacts {
-  Extent grid = {};                  ///< channels unused
+  Extent grid = {};  ///< channels unused
   std::int32_t anchors = 1;
   std::int64_t encoded_classes = 0;  ///< background included
   std::int32_t box_channels = 4;     ///< of one anchor

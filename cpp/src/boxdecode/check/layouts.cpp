@@ -50,9 +50,9 @@ public:
                     "; here padding must end at a multiple of 16, or be left out");
     }
     if (required_bytes(spec_) > largest_tensor_bytes) {
-      return Error{ErrorCode::ResourceLimit, path("inputs", port_), path("inputs", port_) + " would cover " +
-                                                                        text(required_bytes(spec_)) + " bytes; at most " +
-                                                                        text(largest_tensor_bytes) + " are admitted"};
+      return Error{ErrorCode::ResourceLimit, path("inputs", port_),
+                   path("inputs", port_) + " would cover " + text(required_bytes(spec_)) + " bytes; at most " +
+                       text(largest_tensor_bytes) + " are admitted"};
     }
     return std::nullopt;
   }

@@ -4,10 +4,8 @@ namespace simaai::kernels::ops::boxdecode::detail {
 
 std::vector<TensorSpec> expected_outputs(const Request &request, const Facts &facts) {
   const std::int64_t capacity = request.params.max_detections;
-  std::vector<TensorSpec> outputs = {{{capacity, 4}, DType::Int32},
-                                     {{capacity}, DType::Float32},
-                                     {{capacity}, DType::Int32},
-                                     {{1}, DType::Int32}};
+  std::vector<TensorSpec> outputs = {
+      {{capacity, 4}, DType::Int32}, {{capacity}, DType::Float32}, {{capacity}, DType::Int32}, {{1}, DType::Int32}};
   if (request.params.task == Task::Pose) {
     outputs.push_back({{capacity, request.params.num_keypoints, 3}, DType::Float32});
   } else if (request.params.task == Task::Segmentation) {
@@ -23,8 +21,8 @@ Finding check_outputs(const Request &request, const Facts &facts) {
   const std::vector<TensorSpec> expected = expected_outputs(request, facts);
   if (request.outputs.size() != expected.size()) {
     return Error{ErrorCode::InvalidTensor, "outputs",
-                 "the request has " + text(request.outputs.size()) + " outputs; " + facts.recipe->name +
-                     " writes " + text(expected.size()) + " in this task"};
+                 "the request has " + text(request.outputs.size()) + " outputs; " + facts.recipe->name + " writes " +
+                     text(expected.size()) + " in this task"};
   }
   for (std::size_t port = 0; port < expected.size(); ++port) {
     const TensorSpec &seen = request.outputs[port];

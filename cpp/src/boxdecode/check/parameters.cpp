@@ -34,8 +34,8 @@ Finding check_task(const Params &params, const Recipe &recipe) {
   allowed += recipe.pose ? ", Pose" : "";
   allowed += recipe.segmentation ? ", Segmentation" : "";
   return Error{ErrorCode::UnsupportedRecipe, "params.task",
-               std::string("params.task is ") + (name != nullptr ? name : text(static_cast<int>(params.task)).c_str()) +
-                   "; " + recipe.name + " supports " + allowed};
+               std::string("params.task is ") + (name != nullptr ? name : text(static_cast<int>(params.task)).c_str()) + "; " +
+                   recipe.name + " supports " + allowed};
 }
 
 Finding check_head_count(const Params &params, const Recipe &recipe) {
@@ -106,7 +106,8 @@ Finding check_activation(const Params &params, const Recipe &recipe) {
     return std::nullopt;
   }
   const bool given = params.score_activation.has_value();
-  if (given && (*params.score_activation == ScoreActivation::Identity || *params.score_activation == ScoreActivation::Sigmoid)) {
+  if (given &&
+      (*params.score_activation == ScoreActivation::Identity || *params.score_activation == ScoreActivation::Sigmoid)) {
     return std::nullopt;
   }
   return invalid_parameter(field, field + " is " + (given ? name_of(*params.score_activation) : "empty") + needs +
@@ -119,13 +120,15 @@ Finding check_anchors(const Params &params, const Recipe &recipe) {
   if (params.anchors.empty()) {
     const std::size_t heads = params.heads.size();
     if (recipe.priors == PriorRule::YoloAnchors && heads != 3 && heads != 4) {
-      return invalid_parameter(field, field + " is empty; " + recipe.name + " has tables for 3 or 4 heads and the request has " +
-                                          text(heads) + ": pass the anchors of the model");
+      return invalid_parameter(field, field + " is empty; " + recipe.name +
+                                          " has tables for 3 or 4 heads and the request has " + text(heads) +
+                                          ": pass the anchors of the model");
     }
     return std::nullopt;
   }
   if (!recipe.takes_anchors) {
-    return invalid_parameter(field, field + " is set, but " + recipe.name + " does not use anchors from outside; leave it empty");
+    return invalid_parameter(field,
+                             field + " is set, but " + recipe.name + " does not use anchors from outside; leave it empty");
   }
   if (params.anchors.size() != params.heads.size()) {
     return invalid_parameter(field, field + " has " + text(params.anchors.size()) + " lists; it needs one for each of the " +
@@ -199,8 +202,7 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
     return unused("peak_window", "1");
   }
   if (recipe.takes_peak_window && params.peak_window != 1 && params.peak_window != 3) {
-    return invalid_parameter("params.peak_window",
-                             "params.peak_window is " + text(params.peak_window) + "; it must be 1 or 3");
+    return invalid_parameter("params.peak_window", "params.peak_window is " + text(params.peak_window) + "; it must be 1 or 3");
   }
   return std::nullopt;
 }
@@ -209,8 +211,8 @@ Finding check_keypoints(const Params &params) {
   const bool pose = params.task == Task::Pose;
   const std::int64_t count = params.num_keypoints;
   if (pose && (count < 1 || count > most_keypoints)) {
-    return invalid_parameter("params.num_keypoints", "params.num_keypoints is " + text(count) + "; it must be 1 to " +
-                                                         text(most_keypoints));
+    return invalid_parameter("params.num_keypoints",
+                             "params.num_keypoints is " + text(count) + "; it must be 1 to " + text(most_keypoints));
   }
   if (!pose && count != Params{}.num_keypoints) {
     return invalid_parameter("params.num_keypoints", "params.num_keypoints is " + text(count) +

@@ -43,8 +43,8 @@ Finding check_form(const Request &request, const Recipe &recipe, std::size_t ind
                                           ", unlike that of params.heads[0]; a role is on all heads or on none");
     }
     if (port && combined && *port != head.boxes) {
-      return invalid_parameter(field, field + " is port " + text(*port) + "; in a combined head it must be the port of boxes, " +
-                                          text(head.boxes));
+      return invalid_parameter(field, field + " is port " + text(*port) +
+                                          "; in a combined head it must be the port of boxes, " + text(head.boxes));
     }
   }
   return std::nullopt;

@@ -15,23 +15,27 @@ Finding check_entry(const TensorSpec &spec, std::size_t port, const Quantization
   const bool quantized = is_quantized(spec.dtype);
   if (!quantized) {
     return entry == nullptr ? std::nullopt
-                            : wrong_quantization(port, "", std::string(" is set, but ") + path("inputs", port) + " is " +
-                                                               text(spec.dtype) + ", which is not quantized; leave it out");
+                            : wrong_quantization(port, "",
+                                                 std::string(" is set, but ") + path("inputs", port) + " is " +
+                                                     text(spec.dtype) + ", which is not quantized; leave it out");
   }
   if (entry == nullptr) {
-    return wrong_quantization(port, "", std::string(" is missing; ") + path("inputs", port) + " is " + text(spec.dtype) +
-                                            " and needs a dequant_scale and a zero_point");
+    return wrong_quantization(port, "",
+                              std::string(" is missing; ") + path("inputs", port) + " is " + text(spec.dtype) +
+                                  " and needs a dequant_scale and a zero_point");
   }
   if (!(std::isfinite(entry->dequant_scale) && entry->dequant_scale > 0.0F)) {
-    return wrong_quantization(port, ".dequant_scale", " is " + text(entry->dequant_scale) +
-                                                          "; it must be finite and > 0 (a multiplier: value = (raw - "
-                                                          "zero_point) * dequant_scale; exporters that write the reciprocal "
-                                                          "need 1 / scale)");
+    return wrong_quantization(port, ".dequant_scale",
+                              " is " + text(entry->dequant_scale) +
+                                  "; it must be finite and > 0 (a multiplier: value = (raw - "
+                                  "zero_point) * dequant_scale; exporters that write the reciprocal "
+                                  "need 1 / scale)");
   }
   const std::int64_t low = spec.dtype == DType::Int8 ? -128 : 0;
   if (entry->zero_point < low || entry->zero_point > low + 255) {
-    return wrong_quantization(port, ".zero_point", " is " + text(entry->zero_point) + "; " + text(spec.dtype) + " needs " +
-                                                       text(low) + " to " + text(low + 255));
+    return wrong_quantization(port, ".zero_point",
+                              " is " + text(entry->zero_point) + "; " + text(spec.dtype) + " needs " + text(low) + " to " +
+                                  text(low + 255));
   }
   return std::nullopt;
 }

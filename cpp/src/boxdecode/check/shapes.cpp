@@ -30,14 +30,16 @@ Finding check_own_shape(const TensorSpec &spec, std::size_t port) {
     case DType::Float32: return std::nullopt;
     case DType::Int32: break;
   }
-  return wrong_tensor(port, ".dtype", path("inputs", port, ".dtype") + " is " + text(spec.dtype) +
-                                          "; inputs are Int8, UInt8, BFloat16, Float16 or Float32");
+  return wrong_tensor(port, ".dtype",
+                      path("inputs", port, ".dtype") + " is " + text(spec.dtype) +
+                          "; inputs are Int8, UInt8, BFloat16, Float16 or Float32");
 }
 
 // How many channels a port has and how many it needs, in words.
 Finding wrong_channels(const Request &request, const Recipe &recipe, std::size_t port, const std::string &needs) {
-  return wrong_tensor(port, ".shape", path("inputs", port) + " has " + text(extent_of(request.inputs[port]).channels) +
-                                          " channels; " + recipe.name + " " + needs);
+  return wrong_tensor(port, ".shape",
+                      path("inputs", port) + " has " + text(extent_of(request.inputs[port]).channels) + " channels; " +
+                          recipe.name + " " + needs);
 }
 
 std::string side_by_side(std::int64_t height, std::int64_t width) { return text(height) + "x" + text(width); }
@@ -150,12 +152,14 @@ private:
     const ImageSize model = request_.params.model_input_size;
     const std::string boxes = path("inputs", head_.boxes) + " has a grid of " + text(grid.height) + "x" + text(grid.width);
     if (!recipe_.free_grid && (model.width % grid.width != 0 || model.height % grid.height != 0)) {
-      return wrong_tensor(head_.boxes, ".shape", boxes + "; " + recipe_.name + " needs one that divides the model input of " +
-                                                     text(model.height) + "x" + text(model.width) + " (height x width)");
+      return wrong_tensor(head_.boxes, ".shape",
+                          boxes + "; " + recipe_.name + " needs one that divides the model input of " + text(model.height) +
+                              "x" + text(model.width) + " (height x width)");
     }
     if (recipe_.priors == PriorRule::Rpn && (grid.width > model.width || grid.height > model.height)) {
-      return wrong_tensor(head_.boxes, ".shape", boxes + ", larger than the model input of " + text(model.height) + "x" +
-                                                     text(model.width) + "; a cell must be at least one pixel");
+      return wrong_tensor(head_.boxes, ".shape",
+                          boxes + ", larger than the model input of " + text(model.height) + "x" + text(model.width) +
+                              "; a cell must be at least one pixel");
     }
     for (const Role role : all_roles) {
       const std::optional<std::size_t> port = port_of(head_, role);
@@ -164,10 +168,10 @@ private:
       }
       const Extent other = extent_of(request_.inputs[*port]);
       if (other.height != grid.height || other.width != grid.width) {
-        return wrong_tensor(*port, ".shape", path("inputs", *port) + " (" + role_name(role) + ") has a grid of " +
-                                                 text(other.height) + "x" + text(other.width) + "; " +
-                                                 path("inputs", head_.boxes) + ", the boxes of the same head, has " +
-                                                 text(grid.height) + "x" + text(grid.width));
+        return wrong_tensor(*port, ".shape",
+                            path("inputs", *port) + " (" + role_name(role) + ") has a grid of " + text(other.height) + "x" +
+                                text(other.width) + "; " + path("inputs", head_.boxes) + ", the boxes of the same head, has " +
+                                text(grid.height) + "x" + text(grid.width));
       }
     }
     return std::nullopt;
@@ -299,7 +303,8 @@ Finding check_anchor_strides(const Request &request, const Facts &facts) {
     if (grid.width * stride != model.width || grid.height * stride != model.height) {
       return invalid_parameter("params.anchors", "params.anchors is empty and " + path("params.heads", head) +
                                                      " has no stride of " + text(stride) + "; the table of " +
-                                                     facts.recipe->name + " is for strides 8, 16, 32(, 64) in that order: pass "
+                                                     facts.recipe->name +
+                                                     " is for strides 8, 16, 32(, 64) in that order: pass "
                                                      "the anchors of each head");
     }
   }

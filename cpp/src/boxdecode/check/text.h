@@ -12,7 +12,7 @@
 namespace simaai::kernels::ops::boxdecode::detail {
 
 template <typename Number>
-  requires std::is_arithmetic_v<Number>
+requires std::is_arithmetic_v<Number>
 [[nodiscard]] std::string text(Number value) {
   char buffer[64];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);

@@ -30,8 +30,7 @@ void lay_out(ContextLayout &layout) noexcept {
   place(layout.segment_masks_offset, layout.lane_elements * sizeof(std::uint16_t));
   place(layout.every_class_offset, layout.lane_elements * sizeof(float));
   // A fetched pixel may reach into the next one's place, and the last one beyond it.
-  place(layout.mask_raw_offset,
-        (static_cast<std::size_t>(layout.mask_pixels) * layout.mask_channels + 16) * sizeof(float));
+  place(layout.mask_raw_offset, (static_cast<std::size_t>(layout.mask_pixels) * layout.mask_channels + 16) * sizeof(float));
   place(layout.mask_values_offset, static_cast<std::size_t>(layout.mask_channels) * sizeof(float));
   place(layout.mask_dots_offset, layout.mask_pixels * sizeof(std::int32_t));
   layout.bytes = next;

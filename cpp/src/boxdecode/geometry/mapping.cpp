@@ -36,8 +36,8 @@ ImageMapping make_mapping(const ResizePolicy &policy, ImageSize model, ImageSize
   } else {
     const auto original_width = static_cast<double>(original.width);
     const auto original_height = static_cast<double>(original.height);
-    const double scale = std::min(static_cast<double>(model.width) / original_width,
-                                  static_cast<double>(model.height) / original_height);
+    const double scale =
+        std::min(static_cast<double>(model.width) / original_width, static_cast<double>(model.height) / original_height);
     if (std::holds_alternative<TopLeftLetterbox>(policy)) {
       // YOLOX truncates: yolox/data/data_augment.py, int(img.shape[1] * r).
       x = axis_of(original.width, std::max<std::int64_t>(1, static_cast<std::int64_t>(original_width * scale)), 0);

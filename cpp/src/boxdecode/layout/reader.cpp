@@ -210,13 +210,11 @@ Stripe stripe_of(const Reader &reader, const SpatialTile &tile, std::uint32_t ch
   const std::int64_t padded = align16(slice_channels);
   const std::int64_t plane = reader.extent.height * reader.extent.width;
   const std::int64_t block = (channel - slice_start) / 16;
-  const std::int64_t base = slice * plane * align16(reader.tile_c) +
-                            (static_cast<std::int64_t>(tile.row) * reader.extent.width +
-                             static_cast<std::int64_t>(tile.rows) * tile.column) *
-                                padded;
+  const std::int64_t base =
+      slice * plane * align16(reader.tile_c) +
+      (static_cast<std::int64_t>(tile.row) * reader.extent.width + static_cast<std::int64_t>(tile.rows) * tile.column) * padded;
   Stripe stripe;
-  stripe.offset = static_cast<std::size_t>(
-      element * (base + block * static_cast<std::int64_t>(tile.rows) * tile.columns * 16));
+  stripe.offset = static_cast<std::size_t>(element * (base + block * static_cast<std::int64_t>(tile.rows) * tile.columns * 16));
   stripe.first_channel = static_cast<std::uint32_t>(slice_start + block * 16);
   stripe.channels = static_cast<std::uint32_t>(std::min<std::int64_t>(16, slice_channels - block * 16));
   stripe.slice_end = static_cast<std::uint32_t>(slice_start + slice_channels);

@@ -56,8 +56,8 @@ struct Reader {
 
   /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
   /// already, else into `scratch`, which holds `count` elements rounded up to a multiple of 16.
-  const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
-                       std::uint32_t step, std::uint32_t count, void *scratch) = nullptr;
+  const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t step,
+                       std::uint32_t count, void *scratch) = nullptr;
 };
 
 /// Prepares a reader. The specification must be admitted: sides in range, layout one that check/ lets through.

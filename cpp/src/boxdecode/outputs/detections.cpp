@@ -52,8 +52,7 @@ void finish_outputs(const Frame &frame, std::size_t count) noexcept {
   *row<std::int32_t>(frame, count_port, 0) = static_cast<std::int32_t>(count);
 }
 
-void write_keypoints(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners,
-                     std::size_t slot) {
+void write_keypoints(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot) {
   (void)corners;
   auto *keypoints = row<float>(frame, 4, slot);
   frame.plan.decode_keypoints(frame, head, site, keypoints);

@@ -97,8 +97,7 @@ void integer_row(const Frame &frame, const MaskTable &table, const MaskCoefficie
   }
 }
 
-void float_row(const Frame &frame, const float *coefficients, const PixelRun &run, std::uint32_t pixels,
-               std::uint8_t *bytes) {
+void float_row(const Frame &frame, const float *coefficients, const PixelRun &run, std::uint32_t pixels, std::uint8_t *bytes) {
   const Lane &lane = frame.plan.prototype;
   const ElementType &type = frame.port(lane).type;
   const MaskEncoding encoding = frame.plan.params.mask_encoding;

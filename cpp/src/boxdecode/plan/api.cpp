@@ -55,9 +55,8 @@ std::variant<ImageGeometry, Error> check_image_geometry(const Plan &plan, ImageS
     }
     policy = *affine;
   }
-  return detail::Access::make_geometry(
-      detail::Access::shared(plan), original_image_size,
-      detail::make_mapping(policy, state.params.model_input_size, original_image_size));
+  return detail::Access::make_geometry(detail::Access::shared(plan), original_image_size,
+                                       detail::make_mapping(policy, state.params.model_input_size, original_image_size));
 }
 
 }  // namespace simaai::kernels::ops::boxdecode

@@ -157,7 +157,7 @@ struct PlanState {
   float prototype_scale_y = 1.0F;
   ImageMapping mapping = {};
   ContextLayout context = {};
-  bool streaming = false;               ///< top-K of valid boxes instead of suppression
+  bool streaming = false;  ///< top-K of valid boxes instead of suppression
   bool suppresses = true;
   std::uint32_t suppression_limit = 0;  ///< T + 1
   float softmax_early_out = 0.0F;       ///< best − background below this cannot pass; −inf: always look

@@ -62,9 +62,7 @@ private:
     const std::int64_t objectness = facts_.objectness ? 1 : 0;
     const std::int64_t classes = facts_.encoded_classes;
     const std::int64_t each = box + objectness + classes + facts_.extra_channels;
-    const auto part = [&](std::int64_t origin, std::int64_t count) {
-      return lane_of(head_.boxes, origin, each, 1, count);
-    };
+    const auto part = [&](std::int64_t origin, std::int64_t count) { return lane_of(head_.boxes, origin, each, 1, count); };
     out.boxes = part(0, box);
     out.objectness = part(box, objectness);
     out.classes = part(box + objectness, classes);
@@ -147,8 +145,7 @@ void prepare_scores(PlanState &plan, HeadPlan &head) {
   // The product decides: each factor alone is only bounded by the best that the other can be.
   const ElementType &objectness = plan.ports[head.objectness.port].type;
   head.scores = make_score_map(classes, activation, {0.0F, 1.0F, false});
-  head.objectness_scores =
-      make_score_map(objectness, activation, {threshold, largest_score(classes, activation), true});
+  head.objectness_scores = make_score_map(objectness, activation, {threshold, largest_score(classes, activation), true});
 }
 
 const MaskTable *mask_table(PlanState &plan, const HeadPlan &head) {
@@ -243,9 +240,7 @@ void prepare_outputs(PlanState &plan) {
   }
 }
 
-std::uint32_t saturated(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFFU));
-}
+std::uint32_t saturated(std::uint64_t value) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFFU)); }
 
 void prepare_context(PlanState &plan, std::uint64_t locations) {
   ContextLayout &layout = plan.context;
@@ -291,10 +286,10 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
     const std::size_t port = *plan->params.mask_prototype;
     const Extent &extent = plan->ports[port].reader.extent;
     plan->prototype = lane_of(port, 0, extent.channels, 1, extent.channels);
-    plan->prototype_scale_x = static_cast<float>(static_cast<double>(extent.width) /
-                                                 static_cast<double>(plan->params.model_input_size.width));
-    plan->prototype_scale_y = static_cast<float>(static_cast<double>(extent.height) /
-                                                 static_cast<double>(plan->params.model_input_size.height));
+    plan->prototype_scale_x =
+        static_cast<float>(static_cast<double>(extent.width) / static_cast<double>(plan->params.model_input_size.width));
+    plan->prototype_scale_y =
+        static_cast<float>(static_cast<double>(extent.height) / static_cast<double>(plan->params.model_input_size.height));
   }
   std::uint64_t locations = 0;
   for (const HeadFacts &head : facts.heads) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "boxdecode/plan/plan.h"
 #include "boxdecode/check/check.h"
+#include "boxdecode/plan/plan.h"
 
 // Priors are computed in binary64 and stored in FP32. Formulas: see the recipe files for the projects that they come from.
 namespace simaai::kernels::ops::boxdecode::detail {

@@ -105,10 +105,10 @@ struct Signature {
   std::int64_t input_side = 0;
   std::array<std::int64_t, 6> grids = {};
   std::array<std::int32_t, 6> anchors = {};
-  std::int64_t encoded_classes = 0;   ///< of the published model
-  bool other_class_counts = false;    ///< custom training with another count is accepted
-  bool prefix = false;                ///< num_classes may select a prefix
-  bool coordinate_major = false;      ///< channel = item·A + anchor instead of anchor·items + item
+  std::int64_t encoded_classes = 0;  ///< of the published model
+  bool other_class_counts = false;   ///< custom training with another count is accepted
+  bool prefix = false;               ///< num_classes may select a prefix
+  bool coordinate_major = false;     ///< channel = item·A + anchor instead of anchor·items + item
 };
 
 struct Recipe {
@@ -136,7 +136,7 @@ struct Recipe {
   ResizeRule resize = ResizeRule::Letterbox;
   KeypointForm keypoints = KeypointForm::None;
   ScorePadding score_padding = ScorePadding::Any;
-  bool any_channel_tile = false;    ///< SSD: channel tiles need not be multiples of 16
+  bool any_channel_tile = false;      ///< SSD: channel tiles need not be multiples of 16
   bool channel_tile_sixteen = false;  ///< EfficientDet: multiples of 16 for BF16 too
   bool takes_anchors = false;
   const AnchorTable3 *anchors_of_three_heads = nullptr;

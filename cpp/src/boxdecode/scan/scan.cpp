@@ -18,8 +18,7 @@ Best best_of(const Kernels &kernels, DType dtype, const void *raw, std::uint32_t
     case DType::Int8: return kernels.best_8(static_cast<const std::uint8_t *>(raw), count, 0);
     case DType::UInt8: return kernels.best_8(static_cast<const std::uint8_t *>(raw), count, 0x80U);
     case DType::BFloat16:
-    case DType::Float16:
-      return kernels.best_16(static_cast<const std::uint16_t *>(raw), count, infinity_bits(dtype));
+    case DType::Float16: return kernels.best_16(static_cast<const std::uint16_t *>(raw), count, infinity_bits(dtype));
     case DType::Float32:
     case DType::Int32: break;
   }
@@ -127,8 +126,8 @@ void scan_softmax(const Frame &frame, const HeadPlan &head, Collector &collector
       }
       const float largest = value_of_key(type, all.key);
       // Two terms bound the denominator from below: with d = best − largest < 0 the score is at most e^d / (1 + e^d).
-      const float below = quantized ? static_cast<float>(best.key - all.key) * type.scale
-                                    : value_of_key(type, best.key) - largest;
+      const float below =
+          quantized ? static_cast<float>(best.key - all.key) * type.scale : value_of_key(type, best.key) - largest;
       if (best.key < all.key && below < frame.plan.softmax_early_out) {
         continue;
       }

@@ -40,8 +40,7 @@ private:
   void add_to_best(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor,
                    const Candidate &candidate) {
     const bool full = count == capacity;
-    if ((full && !precedes(candidate, records[0])) ||
-        !is_valid(head.decode_box(frame, head, site_of(head, cell, anchor)))) {
+    if ((full && !precedes(candidate, records[0])) || !is_valid(head.decode_box(frame, head, site_of(head, cell, anchor)))) {
       return;
     }
     if (full) {

@@ -13,8 +13,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 class AcceptedBoxes {
 public:
   explicit AcceptedBoxes(const Frame &frame) noexcept
-      : kernels_(frame.kernels),
-        limit_(frame.plan.suppression_limit),
+      : kernels_(frame.kernels), limit_(frame.plan.suppression_limit),
         blocks_(frame.part<simaai::kernels::detail::SuppressionBlock>(frame.plan.context.blocks_offset)),
         chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)) {
     std::fill_n(chains_, frame.plan.context.chains, simaai::kernels::detail::SuppressionBlock::end);

@@ -112,25 +112,25 @@ using ResizePolicy = std::variant<CenteredLetterbox, TopLeftLetterbox, Stretch, 
 struct Params {
   Profile profile = Profile::Yolo26V1;
   Task task = Task::Detection;
-  std::vector<Head> heads = {};                                 ///< 1 to 64, in the order of the feature levels
-  std::optional<std::size_t> mask_prototype = std::nullopt;     ///< port of the prototypes, Segmentation only
-  ImageSize model_input_size = {};                              ///< what the network was fed with
-  ImageSize original_image_size = {};                           ///< what detections are reported in
-  std::int64_t num_classes = 0;                                 ///< ≥ 1; SSD counts the background, DETR does not
-  std::int64_t max_detections = 0;                              ///< K, 1 to 65,536: capacity of the outputs
+  std::vector<Head> heads = {};                                         ///< 1 to 64, in the order of the feature levels
+  std::optional<std::size_t> mask_prototype = std::nullopt;             ///< port of the prototypes, Segmentation only
+  ImageSize model_input_size = {};                                      ///< what the network was fed with
+  ImageSize original_image_size = {};                                   ///< what detections are reported in
+  std::int64_t num_classes = 0;                                         ///< ≥ 1; SSD counts the background, DETR does not
+  std::int64_t max_detections = 0;                                      ///< K, 1 to 65,536: capacity of the outputs
   float detection_threshold = std::numeric_limits<float>::quiet_NaN();  ///< [0, 1), a score equal to it passes
   float nms_iou_threshold = std::numeric_limits<float>::quiet_NaN();    ///< [0, 1], in steps of 1/256, strict
   std::optional<ScoreActivation> score_activation = std::nullopt;       ///< may be left out where the recipe fixes it
-  std::map<std::size_t, Quantization> quantization = {};        ///< one entry for each Int8 or UInt8 port, no other
-  std::int64_t num_keypoints = 17;                              ///< Pose: 1 to 64
-  std::vector<std::vector<Anchor>> anchors = {};                ///< per head; empty: the profile's own table
-  std::optional<ResizePolicy> resize = std::nullopt;            ///< empty: the profile's own policy
+  std::map<std::size_t, Quantization> quantization = {};                ///< one entry for each Int8 or UInt8 port, no other
+  std::int64_t num_keypoints = 17;                                      ///< Pose: 1 to 64
+  std::vector<std::vector<Anchor>> anchors = {};                        ///< per head; empty: the profile's own table
+  std::optional<ResizePolicy> resize = std::nullopt;                    ///< empty: the profile's own policy
   MaskEncoding mask_encoding = MaskEncoding::Probability;
-  bool class_agnostic = false;                                  ///< boxes of every class suppress each other
-  BoxUnit box_unit = BoxUnit::Pixels;                           ///< decoded YOLO heads
-  float anchor_scale = 4.0F;                                    ///< EfficientDet, finite and > 0
-  ScoreActivation box_activation = ScoreActivation::Identity;   ///< DETR: Identity or Sigmoid
-  std::int64_t peak_window = 1;                                 ///< CenterNet: 1 or 3
+  bool class_agnostic = false;                                 ///< boxes of every class suppress each other
+  BoxUnit box_unit = BoxUnit::Pixels;                          ///< decoded YOLO heads
+  float anchor_scale = 4.0F;                                   ///< EfficientDet, finite and > 0
+  ScoreActivation box_activation = ScoreActivation::Identity;  ///< DETR: Identity or Sigmoid
+  std::int64_t peak_window = 1;                                ///< CenterNet: 1 or 3
 };
 
 /// What is to be checked. Nothing in it is kept: a plan owns copies.
