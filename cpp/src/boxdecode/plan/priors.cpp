@@ -105,8 +105,8 @@ Priors efficientdet(const PlanState &plan, const HeadPlan &head) {
   Priors priors;
   centers(priors.center_x, head.width, 0.5, stride_x);
   centers(priors.center_y, head.height, 0.5, stride_y);
-  for (int octave = 0; octave < 3; ++octave) {
-    const double octave_scale = std::pow(2.0, octave / 3.0);
+  // 2^(0/3), 2^(1/3), 2^(2/3), the nearest binary64 of each: a power function may differ in its last bit.
+  for (const double octave_scale : {1.0, 1.2599210498948732, 1.5874010519681994}) {
     const double scale_x = static_cast<double>(plan.params.anchor_scale) * stride_x * octave_scale;
     const double scale_y = static_cast<double>(plan.params.anchor_scale) * stride_y * octave_scale;
     for (const double ratio : {1.0, 2.0, 0.5}) {
