@@ -332,33 +332,46 @@ template <typename Lane, Order order, std::size_t vectors>
   return bound.passing(bound.better(best, other)) != 0;
 }
 
-// Eight rows are a block. Blocks are reduced to one flag each, without a branch on the data; then the flagged ones are looked
-// at row by row. Where most blocks of a stretch are flagged, all blocks of the next one are looked at at once.
+// Calls may_pass(index) for each block of `block` rows or cells, a bound that costs little, and passing(index) where it holds,
+// which has bit i set when row index + i passes. No branch depends on a single block: those that may pass are collected over
+// a stretch. Where most blocks of a stretch pass, the bound is not asked in the next one.
+template <std::size_t block, typename MayPass, typename Passing>
+[[gnu::always_inline]] inline std::size_t gate_blocks(std::size_t first, std::size_t end, std::uint32_t *hits,
+                                                      std::size_t count, MayPass may_pass, Passing passing) {
+  constexpr std::size_t stretch_rows = 512;
+  bool crowded = false;
+  for (std::size_t stretch = first; stretch < end; stretch += stretch_rows) {
+    const std::size_t stretch_end = end - stretch < stretch_rows ? end : stretch + stretch_rows;
+    std::size_t flagged[stretch_rows / block];
+    std::size_t flags = 0;
+    for (std::size_t index = stretch; index < stretch_end; index += block) {
+      flagged[flags] = index;
+      flags += crowded || may_pass(index) ? 1 : 0;
+    }
+    std::size_t passed = 0;
+    for (std::size_t flag = 0; flag < flags; ++flag) {
+      const std::uint32_t bits = passing(flagged[flag]);
+      passed += bits != 0 ? 1 : 0;
+      for (std::size_t group = 0; group < block; group += 8) {
+        count = emit_byte(bits >> group & 0xFFU, flagged[flag] + group, hits, count);
+      }
+    }
+    crowded = 2 * passed * block > stretch_end - stretch;
+  }
+  return count;
+}
+
+// Eight rows are a block.
 template <typename Lane, Order order>
 [[gnu::noinline]] std::size_t gate_rows_of_80_bytes(const Bound<Lane, order> bound, const std::uint8_t *base, std::size_t rows,
                                                     std::uint32_t *hits) {
-  constexpr std::size_t stretch_blocks = 64;
   // Where the first row is aligned to half vectors only, the second one is aligned to whole ones.
   const std::size_t first = reinterpret_cast<std::uintptr_t>(base) % vector_bytes == 0 || rows == 0 ? 0 : 1;
   const std::size_t end = rows - (rows - first) % 8;
   std::size_t count = gate_each_row(bound, base, 0, first, 80, 80, hits, 0);
-  bool crowded = false;
-  for (std::size_t stretch = first; stretch < end; stretch += 8 * stretch_blocks) {
-    const std::size_t stretch_end = end - stretch < 8 * stretch_blocks ? end : stretch + 8 * stretch_blocks;
-    const std::size_t blocks = (stretch_end - stretch) / 8;
-    std::size_t flagged[stretch_blocks];
-    std::size_t flags = 0;
-    for (std::size_t row = stretch; row < stretch_end; row += 8) {
-      flagged[flags] = row;
-      flags += crowded || block_passes<Lane, order, 20>(bound, base + row * 80) ? 1 : 0;
-    }
-    const std::size_t before = count;
-    for (std::size_t flag = 0; flag < flags; ++flag) {
-      const Vector joined = compare_eight_rows_of_80_bytes(bound, base + flagged[flag] * 80);
-      count = emit_byte(any_of_eight(joined), flagged[flag], hits, count);
-    }
-    crowded = 2 * (crowded ? count - before : flags) > blocks;
-  }
+  count = gate_blocks<8>(
+      first, end, hits, count, [&](std::size_t row) { return block_passes<Lane, order, 20>(bound, base + row * 80); },
+      [&](std::size_t row) { return any_of_eight(compare_eight_rows_of_80_bytes(bound, base + row * 80)); });
   return gate_each_row(bound, base, end, rows, 80, 80, hits, count);
 }
 
@@ -632,6 +645,48 @@ __m128i mask_bytes(std::uint16_t mask) {
   return _mm_cmpeq_epi8(_mm_and_si128(spread, bits), bits);
 }
 
+// Blocks of 256 bytes, one of each segment: whether a byte that counts passes. Bit i of `counted`: byte i of a vector counts.
+template <Order order>
+struct StripeBlocks {
+  Bound<Lane8, order> bound;
+  const std::size_t *offsets;
+  const std::uint16_t *masks;
+  std::size_t segments;
+  std::uint32_t counted;
+  std::size_t full;  // segments before it count whole
+
+  StripeBlocks(const Bound<Lane8, order> &bound_of_bytes, const std::size_t *segment_offsets,
+               const std::uint16_t *segment_masks, std::size_t number, std::uint32_t counted_bytes)
+      : bound(bound_of_bytes), offsets(segment_offsets), masks(segment_masks), segments(number), counted(counted_bytes),
+        full(0) {
+    while (full < segments && masks[full] == every_lane) {
+      ++full;
+    }
+  }
+
+  [[gnu::always_inline]] Vector best(const std::uint8_t *block) const {
+    Vector even = bound.bring(block);
+    Vector odd = bound.bring(block + vector_bytes);
+    for (std::size_t at = 2 * vector_bytes; at < 8 * vector_bytes; at += 2 * vector_bytes) {
+      even = bound.better(even, bound.bring(block + at));
+      odd = bound.better(odd, bound.bring(block + at + vector_bytes));
+    }
+    return bound.better(even, odd);
+  }
+
+  [[gnu::always_inline]] bool pass(const std::uint8_t *blocks) const {
+    Vector all = bound.nothing();
+    for (std::size_t segment = 0; segment < full; ++segment) {
+      all = bound.better(all, best(blocks + offsets[segment]));
+    }
+    for (std::size_t segment = full; segment < segments; ++segment) {
+      const Vector limit = bound.limit(_mm256_broadcastsi128_si256(mask_bytes(masks[segment])));
+      all = bound.better(all, bound.limited(best(blocks + offsets[segment]), limit));
+    }
+    return (bound.passing(all) & counted) != 0;
+  }
+};
+
 // Sixteen cells, two to a vector, segment by segment in eight registers. Bit i: cell + i passes.
 template <Order order>
 [[gnu::always_inline]] inline std::uint32_t passing_stripes_8(const Bound<Lane8, order> &bound, const std::uint8_t *base,
@@ -670,12 +725,6 @@ template <Order order>
   }
   // GCC would else copy all registers in the loop.
   __asm__("" : "+x"(best0), "+x"(best1), "+x"(best2), "+x"(best3), "+x"(best4), "+x"(best5), "+x"(best6), "+x"(best7));
-  // Most blocks are background: one comparison of the best of all says so.
-  const Vector best_of_four0 = bound.better(bound.better(best0, best1), bound.better(best2, best3));
-  const Vector best_of_four1 = bound.better(bound.better(best4, best5), bound.better(best6, best7));
-  if (bound.passing(bound.better(best_of_four0, best_of_four1)) == 0) {
-    return 0;
-  }
   const Vector four0 = join(join(bound.compare(best0), bound.compare(best1)), join(bound.compare(best2), bound.compare(best3)));
   const Vector four1 = join(join(bound.compare(best4), bound.compare(best5)), join(bound.compare(best6), bound.compare(best7)));
   // Even cells are in the low half, odd ones in the high half, each as two bytes.
@@ -689,17 +738,12 @@ template <Order order>
 std::size_t gate_stripes_8_in_order(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
                                     const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
   const Bound<Lane8, order> bound(gate);
-  std::size_t count = 0;
-  std::size_t cell = 0;
-  for (; cell + 16 <= cells; cell += 16) {
-    const std::uint32_t bits = passing_stripes_8(bound, base, cell, offsets, masks, segments);
-    if (bits == 0) {
-      continue;
-    }
-    count = emit_byte(bits & 0xFFU, cell, hits, count);
-    count = emit_byte(bits >> 8U, cell + 8, hits, count);
-  }
-  for (; cell < cells; ++cell) {
+  const StripeBlocks<order> blocks(bound, offsets, masks, segments, 0xFFFFFFFFU);
+  const std::size_t whole = cells - cells % 16;
+  std::size_t count = gate_blocks<16>(
+      0, whole, hits, 0, [&](std::size_t cell) { return blocks.pass(base + 16 * cell); },
+      [&](std::size_t cell) { return passing_stripes_8(bound, base, cell, offsets, masks, segments); });
+  for (std::size_t cell = whole; cell < cells; ++cell) {
     Vector best = bound.nothing();
     for (std::size_t segment = 0; segment < segments; ++segment) {
       const Vector limit = bound.limit(_mm256_broadcastsi128_si256(mask_bytes(masks[segment])));
@@ -788,12 +832,15 @@ template <Order order>
 std::size_t gate_stripes_16_in_order(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets,
                                      const std::uint16_t *masks, std::size_t segments, Gate gate, std::uint32_t *hits) {
   const Bound<Lane16, order> bound(gate);
-  std::size_t count = 0;
-  std::size_t cell = 0;
-  for (; cell + 8 <= cells; cell += 8) {
-    count = emit_byte(passing_stripes_16(bound, base, cell, offsets, masks, segments), cell, hits, count);
-  }
-  for (; cell < cells; ++cell) {
+  // An element that passes has a high byte that passes the high byte of the gate. High bytes are the second half of a vector.
+  const Gate high_gate = {gate.flip >> 8U & 0xFFU, gate.threshold >> 8};
+  const StripeBlocks<order> blocks(Bound<Lane8, order>(high_gate), offsets, masks, segments, 0xFFFF0000U);
+  const bool high_decides = high_gate.threshold > Lane8::lowest;
+  const std::size_t whole = cells - cells % 8;
+  std::size_t count = gate_blocks<8>(
+      0, whole, hits, 0, [&](std::size_t cell) { return !high_decides || blocks.pass(base + 32 * cell); },
+      [&](std::size_t cell) { return passing_stripes_16(bound, base, cell, offsets, masks, segments); });
+  for (std::size_t cell = whole; cell < cells; ++cell) {
     Vector best = bound.nothing();
     for (std::size_t segment = 0; segment < segments; ++segment) {
       const __m128i low = load_half(base + offsets[segment] + 32 * cell);
