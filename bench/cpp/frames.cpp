@@ -84,7 +84,7 @@ std::size_t add_port(Case &out, Tensor &tensor, k::DType dtype, Place place) {
   const std::int64_t physical = place == Place::Strided       ? align16(tensor.channels + 1)
                                 : place == Place::MlaCBlocked ? align16(tensor.channels)
                                                               : tensor.channels;
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(tensor.height * tensor.width * physical) * element, 0x80);
+  Bytes bytes(static_cast<std::size_t>(tensor.height * tensor.width * physical) * element, 0x80);
   for (std::int64_t cell = 0; cell < tensor.height * tensor.width; ++cell) {
     for (std::int64_t channel = 0; channel < tensor.channels; ++channel) {
       const float value = tensor.at(cell, channel);

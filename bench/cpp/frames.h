@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "huge_pages.h"
+
 #include <simaai/kernels/ops/boxdecode.h>
 
 namespace bench {
@@ -26,8 +28,8 @@ struct Case {
   std::vector<k::TensorSpec> inputs;
   std::vector<k::TensorSpec> outputs;
   op::Params params;
-  std::vector<std::vector<std::uint8_t>> input_bytes;
-  std::vector<std::vector<std::uint8_t>> output_bytes;
+  std::vector<Bytes> input_bytes;
+  std::vector<Bytes> output_bytes;
   std::vector<std::size_t> score_ports;
 
   [[nodiscard]] std::vector<k::ConstHostBuffer> input_views() const;

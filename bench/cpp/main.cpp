@@ -179,7 +179,7 @@ void print_masks(op::MaskEncoding encoding, const char *name) {
       state.write_extra(frame, head, in::site_of(head, static_cast<std::uint32_t>(i * 37), 0), boxes[i], i);
     }
   };
-  const std::vector<std::uint8_t> &prototype = with.input_bytes.back();
+  const Bytes &prototype = with.input_bytes.back();
   const auto read = [&] {
     std::uint64_t sum = 0;
     for (const in::Corners &box : boxes) {

@@ -462,6 +462,38 @@ TEST_P(Equality, Best8) {
   }
 }
 
+// Blocks end at a page that may not be touched; lanes beyond the length hold the best key there is.
+TEST_P(Equality, BestBlocks8) {
+  Random random(seed + 15);
+  for (std::size_t length = 1; length <= 300; ++length) {
+    const std::size_t blocks = (length + 15) / 16;
+    for (const std::uint32_t flip : {0U, 0x80U, 0x7FU, 0xA5U}) {
+      for (const std::uint32_t spread : {0U, 1U, 7U, 255U}) {
+        for (const std::size_t step : {std::size_t{16}, std::size_t{16 * 5}}) {
+          for (const GuardedEnd end : both_ends) {
+            const GuardedBuffer buffer((blocks - 1) * step + 16, end);
+            std::memset(buffer.data(), static_cast<int>(flip ^ 0x7FU), (blocks - 1) * step + 16);
+            const std::uint32_t start = random.bits();
+            for (std::size_t lane = 0; lane < length; ++lane) {
+              buffer.data()[lane / 16 * step + lane % 16] = static_cast<std::uint8_t>(start + (random.bits() & spread));
+            }
+            std::vector<std::uint8_t> dense(length);
+            for (std::size_t lane = 0; lane < length; ++lane) {
+              dense[lane] = buffer.data()[lane / 16 * step + lane % 16];
+            }
+            expect_best(kernels().best_blocks_8(buffer.data(), step, length, flip),
+                        detail::scalar_kernels.best_8(dense.data(), length, flip),
+                        std::to_string(length) + " lanes, flip " + std::to_string(flip));
+            if (HasFatalFailure()) {
+              return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Truth, Best8OnEveryPattern) {
   std::array<std::uint8_t, 80> elements;
   for (const std::uint32_t flip : {0U, 0x80U}) {

@@ -18,6 +18,15 @@ void store(void *to, Vector value) { _mm256_storeu_si256(static_cast<Vector *>(t
 
 __m128i load_half(const void *from) { return _mm_loadu_si128(static_cast<const __m128i *>(from)); }
 
+// Clears the upper halves of the vector registers at the end of a kernel: code for the baseline, which runs next, would wait
+// for them in every instruction. Compilers do so themselves, except where vectors are parameters of what was called last.
+struct CleanRegisters {
+  CleanRegisters() = default;
+  CleanRegisters(const CleanRegisters &) = delete;
+  CleanRegisters &operator=(const CleanRegisters &) = delete;
+  ~CleanRegisters() { _mm256_zeroupper(); }
+};
+
 // One bit a byte.
 std::uint32_t byte_mask(Vector value) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(value)); }
 
@@ -532,6 +541,7 @@ std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::
 template <typename Lane>
 std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
                       std::uint32_t *hits) {
+  const CleanRegisters clean;
   if (gate.threshold > Lane::highest) {
     return 0;
   }
@@ -607,6 +617,7 @@ std::size_t gate_planes_in_order(const std::uint8_t *base, std::size_t cells, st
 template <typename Lane>
 std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step, Gate gate,
                         void *marks, std::uint32_t *hits) {
+  const CleanRegisters clean;
   if (gate.threshold > Lane::highest || planes == 0) {
     return 0;
   }
@@ -758,6 +769,7 @@ std::size_t gate_stripes_8_in_order(const std::uint8_t *base, std::size_t cells,
 
 std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
                            std::size_t segments, Gate gate, std::uint32_t *hits) {
+  const CleanRegisters clean;
   if (gate.threshold > Lane8::highest) {
     return 0;
   }
@@ -858,6 +870,7 @@ std::size_t gate_stripes_16_in_order(const std::uint8_t *base, std::size_t cells
 
 std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
                             std::size_t segments, Gate gate, std::uint32_t *hits) {
+  const CleanRegisters clean;
   if (gate.threshold > Lane16::highest) {
     return 0;
   }
@@ -872,6 +885,13 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
 }
 
 // ---- first largest --------------------------------------------------------------------------------------------------
+
+// The smallest of the unsigned complements: x86 finds it among eight words in one instruction.
+std::int32_t largest_of_16(__m128i keys_s8x16) {
+  const __m128i complement = _mm_xor_si128(keys_s8x16, _mm_set1_epi8(INT8_MAX));
+  const __m128i words = _mm_min_epu8(complement, _mm_srli_epi16(complement, 8));
+  return static_cast<std::int8_t>(INT8_MAX ^ (_mm_cvtsi128_si32(_mm_minpos_epu16(words)) & 0xFF));
+}
 
 // Keys of the three widths. `keys` makes signed keys of a vector and of_element of one element. Where no lane is NaN and the
 // greatest key is not that of the two zeros, `plain_keys` gives the same greatest key and exactly the lanes with the bits
@@ -891,11 +911,7 @@ struct Keys8 {
   static Vector equal(Vector a, Vector b) { return _mm256_cmpeq_epi8(a, b); }
   static Vector splat(std::int32_t key) { return _mm256_set1_epi8(static_cast<char>(key)); }
   static std::int32_t largest(Vector keys_s8x32) {
-    const __m128i half = _mm_max_epi8(_mm256_castsi256_si128(keys_s8x32), _mm256_extracti128_si256(keys_s8x32, 1));
-    // The smallest of the unsigned complements: x86 finds it among eight words in one instruction.
-    const __m128i complement = _mm_xor_si128(half, _mm_set1_epi8(127));
-    const __m128i words = _mm_min_epu8(complement, _mm_srli_epi16(complement, 8));
-    return static_cast<std::int8_t>(127 ^ (_mm_cvtsi128_si32(_mm_minpos_epu16(words)) & 0xFF));
+    return largest_of_16(_mm_max_epi8(_mm256_castsi256_si128(keys_s8x32), _mm256_extracti128_si256(keys_s8x32, 1)));
   }
   // One bit for each of 32 elements that are equal.
   static std::uint32_t equal_mask(const Bits *elements, Vector bits) { return byte_mask(equal(load(elements), bits)); }
@@ -1068,6 +1084,45 @@ Best best_16(const std::uint16_t *elements, std::size_t length, std::uint16_t in
 }
 
 Best best_32(const std::uint32_t *elements, std::size_t length) { return best_of(Keys32{}, elements, length); }
+
+// Lanes that do not count are the last ones of the last block: they get the lowest key, and the first lane with a key counts.
+Best best_blocks_8(const std::uint8_t *block, std::size_t block_step, std::size_t length, std::uint32_t flip) {
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const std::size_t last = (length - 1) / 16;
+  const __m128i lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m128i behind_length = _mm_cmpgt_epi8(lane, _mm_set1_epi8(static_cast<char>((length - 1) % 16)));
+  const __m128i last_keys = _mm_xor_si128(load_half(block + last * block_step), flips);
+  __m128i greatest = _mm_blendv_epi8(last_keys, _mm_set1_epi8(INT8_MIN), behind_length);
+  for (std::size_t at = 0; at < last; ++at) {
+    greatest = _mm_max_epi8(greatest, _mm_xor_si128(load_half(block + at * block_step), flips));
+  }
+  const std::int32_t key = largest_of_16(greatest);
+  const __m128i wanted = _mm_xor_si128(_mm_set1_epi8(static_cast<char>(key)), flips);
+  const auto equal_lanes = [&](std::size_t at) {
+    return static_cast<std::uint64_t>(
+        static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(load_half(block + at * block_step), wanted))));
+  };
+  // Where the first equal lane is depends on the data, so that no branch should, as long as eight blocks hold all.
+  std::size_t first = 0;
+  std::uint64_t mask = 0;
+  for (std::size_t at = 0; at <= last && at < 4; ++at) {
+    mask |= equal_lanes(at) << (16 * at);
+  }
+  if (last >= 4) {
+    std::uint64_t next = 0;
+    for (std::size_t at = 4; at <= last && at < 8; ++at) {
+      next |= equal_lanes(at) << (16 * (at - 4));
+    }
+    const std::uint64_t behind = 0 - static_cast<std::uint64_t>(mask == 0);
+    mask |= next & behind;
+    first = 64 & behind;
+    for (std::size_t at = 8; mask == 0; ++at) {
+      mask = equal_lanes(at);
+      first = 16 * at;
+    }
+  }
+  return {key, static_cast<std::uint32_t>(first + static_cast<std::size_t>(__builtin_ctzll(mask)))};
+}
 
 // ---- suppression ----------------------------------------------------------------------------------------------------
 
@@ -1296,6 +1351,7 @@ const Kernels avx2_kernels = {
     best_8,
     best_16,
     best_32,
+    best_blocks_8,
     suppressed,
     mask_dots_8,
     mask_bytes_avx2,

@@ -705,6 +705,29 @@ Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip
   return {key, first_with<Lanes8>(elements, length, static_cast<std::uint8_t>(key) ^ flip_bits)};
 }
 
+// Lanes that do not count are the last ones of the last block: they get the lowest key, and the first lane with a key counts.
+Best best_blocks_8(const std::uint8_t *block, std::size_t block_step, std::size_t length, std::uint32_t flip) {
+  static const std::uint8_t counted[2 * vector_bytes] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                         255, 255, 255, 255, 255, 255, 255, 255};
+  const std::uint8_t flip_bits = static_cast<std::uint8_t>(flip);
+  const Bytes flips = vdupq_n_u8(flip_bits);
+  const std::size_t last = (length - 1) / vector_bytes;
+  const Bytes lanes = vld1q_u8(counted + (last + 1) * vector_bytes - length);
+  Bytes greatest = vbslq_u8(lanes, veorq_u8(vld1q_u8(block + last * block_step), flips), vdupq_n_u8(0x80));
+  for (std::size_t at = 0; at < last; ++at) {
+    greatest = Lane8::greatest(greatest, veorq_u8(vld1q_u8(block + at * block_step), flips));
+  }
+  const std::int32_t key = vmaxvq_s8(Lane8::s(greatest));
+  const Bytes wanted = vdupq_n_u8(static_cast<std::uint8_t>(key) ^ flip_bits);
+  std::size_t at = 0;
+  std::uint64_t found = Lanes8::equal(vld1q_u8(block), wanted);
+  while (found == 0 && at < last) {
+    ++at;
+    found = Lanes8::equal(vld1q_u8(block + at * block_step), wanted);
+  }
+  return {key, static_cast<std::uint32_t>(at * vector_bytes + first_byte(found))};
+}
+
 // One element after the other, for every input.
 template <typename Bits>
 Best best_of_elements(const Bits *elements, std::size_t length, std::uint32_t infinity) {
@@ -964,6 +987,7 @@ const Kernels neon_kernels = {
     best_8,
     best_16,
     best_32,
+    best_blocks_8,
     suppressed,
     mask_dots_8,
     mask_bytes_neon,
@@ -985,6 +1009,7 @@ const Kernels neon_dotprod_kernels = {
     best_8,
     best_16,
     best_32,
+    best_blocks_8,
     suppressed,
     mask_dots_8_neon_dotprod,
     mask_bytes_neon,

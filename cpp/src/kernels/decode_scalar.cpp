@@ -108,6 +108,17 @@ Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip
   return best;
 }
 
+Best best_blocks_8(const std::uint8_t *block, std::size_t block_step, std::size_t length, std::uint32_t flip) {
+  Best best{as_signed<std::uint8_t>(block[0] ^ flip), 0};
+  for (std::size_t lane = 1; lane < length; ++lane) {
+    const std::int32_t key = as_signed<std::uint8_t>(block[lane / 16 * block_step + lane % 16] ^ flip);
+    if (key > best.key) {
+      best = {key, static_cast<std::uint32_t>(lane)};
+    }
+  }
+  return best;
+}
+
 std::int32_t float_key(std::uint32_t bits, std::uint32_t infinity, std::uint32_t magnitude_mask) {
   const std::uint32_t magnitude = bits & magnitude_mask;
   if (magnitude > infinity) {
@@ -190,6 +201,7 @@ const Kernels scalar_kernels = {
     best_8,
     best_16,
     best_32,
+    best_blocks_8,
     suppressed,
     mask_dots_8,
     mask_bytes_scalar,

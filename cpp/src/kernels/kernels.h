@@ -101,6 +101,9 @@ struct Kernels {
   Best (*best_16)(const std::uint16_t *elements, std::size_t length, std::uint16_t infinity);
   Best (*best_32)(const std::uint32_t *elements, std::size_t length);
 
+  /// best_8 over `length` lanes in blocks of 16, `block_step` bytes apart. All 16 lanes of a block may be read.
+  Best (*best_blocks_8)(const std::uint8_t *block, std::size_t block_step, std::size_t length, std::uint32_t flip);
+
   /// Whether a box in the chain that starts at pool[first] suppresses the candidate: overlap and
   /// inter·(256 + limit) ≥ limit·(area + area'), with limit = T + 1, in exact integers.
   bool (*suppressed)(const SuppressionBlock *pool, std::uint32_t first, const RoundedBox &candidate, std::uint32_t limit);

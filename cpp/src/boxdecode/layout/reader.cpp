@@ -80,19 +80,20 @@ template <bool split16>
 const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
                           std::uint32_t step, std::uint32_t count, void *scratch) {
   constexpr std::size_t element = split16 ? 2 : 1;
-  std::uint32_t place = 0;
-  const SpatialTile tile = tile_of_cell(reader, cell, place);
-  const std::size_t block_bytes = static_cast<std::size_t>(tile.rows) * tile.columns * 16 * element;
-  const std::uint8_t *place_base = reinterpret_cast<const std::uint8_t *>(base) + place * 16 * element;
   auto *to = static_cast<std::uint8_t *>(scratch);
   if (step == 1 && first % 16 == 0 && reader.tile_c == reader.extent.channels) {
     // Whole blocks of the only slice. The last one may bring lanes beyond the count, for which scratch has room.
-    const std::uint8_t *lanes = place_base + stripe_of(reader, tile, first).offset;
-    for (std::uint32_t i = 0; i < count; i += 16, lanes += block_bytes) {
+    const Blocks blocks = blocks_of_cell(reader, base, cell, first);
+    const auto *lanes = reinterpret_cast<const std::uint8_t *>(blocks.first);
+    for (std::uint32_t i = 0; i < count; i += 16, lanes += blocks.step) {
       copy_block<split16>(lanes, to + i * element);
     }
     return scratch;
   }
+  std::uint32_t place = 0;
+  const SpatialTile tile = tile_of_cell(reader, cell, place);
+  const std::size_t block_bytes = static_cast<std::size_t>(tile.rows) * tile.columns * 16 * element;
+  const std::uint8_t *place_base = reinterpret_cast<const std::uint8_t *>(base) + place * 16 * element;
   std::uint32_t channel = first;
   for (std::uint32_t i = 0; i < count;) {
     // One channel slice: its blocks of 16 follow each other, a block of the tile's cells apart.
@@ -125,6 +126,20 @@ const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint
 }
 
 }  // namespace
+
+Blocks blocks_of_cell(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t channel) noexcept {
+  const std::size_t stripe_bytes = 16 * reader.element_size;
+  if (reader.run_cells != 0) {
+    const std::uint32_t first_cell = cell / reader.run_cells * reader.run_cells;
+    const auto cells = static_cast<std::uint32_t>(reader.extent.height * reader.extent.width);
+    const std::size_t step = std::min(reader.run_cells, cells - first_cell) * stripe_bytes;
+    return {base + first_cell * reader.cell_step + channel / 16 * step + (cell - first_cell) * stripe_bytes, step};
+  }
+  std::uint32_t place = 0;
+  const SpatialTile tile = tile_of_cell(reader, cell, place);
+  return {base + stripe_of(reader, tile, channel).offset + place * stripe_bytes,
+          static_cast<std::size_t>(tile.rows) * tile.columns * stripe_bytes};
+}
 
 std::size_t element_bytes(DType dtype) noexcept {
   switch (dtype) {
@@ -178,6 +193,9 @@ Reader make_reader(const TensorSpec &spec) {
     reader.tile_h = std::min(blocked->tile_h, reader.extent.height);
     reader.tile_w = std::min(blocked->tile_w, reader.extent.width);
     reader.tile_c = std::min(blocked->tile_c, reader.extent.channels);
+    if (reader.tile_w == reader.extent.width && reader.tile_c == reader.extent.channels) {
+      reader.run_cells = static_cast<std::uint32_t>(reader.tile_h * reader.tile_w);
+    }
     reader.fetch = reader.element_size == 2 ? fetch_stripes<true> : fetch_stripes<false>;
   }
   return reader;

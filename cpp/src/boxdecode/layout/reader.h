@@ -53,12 +53,23 @@ struct Reader {
   std::int64_t tile_h = 0;
   std::int64_t tile_w = 0;
   std::int64_t tile_c = 0;
+  std::uint32_t run_cells = 0;  ///< of a whole tile, where tiles are whole rows of the only slice
 
   /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
   /// already, else into `scratch`, which holds `count` elements rounded up to a multiple of 16.
   const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t step,
                        std::uint32_t count, void *scratch) = nullptr;
 };
+
+/// Blocks of 16 lanes of one cell, `step` bytes apart.
+struct Blocks {
+  const std::byte *first = nullptr;
+  std::size_t step = 0;
+};
+
+/// Stripes of a tensor that is one channel slice: the blocks of a cell from `channel` on, a multiple of 16.
+[[nodiscard]] Blocks blocks_of_cell(const Reader &reader, const std::byte *base, std::uint32_t cell,
+                                    std::uint32_t channel) noexcept;
 
 /// Prepares a reader. The specification must be admitted: sides in range, layout one that check/ lets through.
 [[nodiscard]] Reader make_reader(const TensorSpec &spec);
@@ -79,6 +90,12 @@ struct Stripe {
   std::uint32_t channels = 0;       ///< lanes that are channels, the rest is padding
   std::uint32_t slice_end = 0;      ///< channel behind the last of the slice that the stripe belongs to
 };
+
+/// The stripe behind another one of the same slice, in a tile whose stripes have `bytes` bytes.
+[[nodiscard]] constexpr Stripe next_stripe(const Stripe &stripe, std::size_t bytes) noexcept {
+  const std::uint32_t first = stripe.first_channel + 16;
+  return {stripe.offset + bytes, first, stripe.slice_end - first < 16 ? stripe.slice_end - first : 16, stripe.slice_end};
+}
 
 /// Stripes: the stripe of a spatial tile that holds a channel.
 [[nodiscard]] Stripe stripe_of(const Reader &reader, const SpatialTile &tile, std::uint32_t channel) noexcept;

@@ -21,6 +21,7 @@ WriteExtra extra_writer(Task task, bool proposals) {
 void bind_words(PlanState &plan) {
   const Recipe &recipe = *plan.recipe;
   for (HeadPlan &head : plan.heads) {
+    head.best_class = best_class_for(plan, head);
     head.scan = scan_for(recipe, head);
     head.decode_box = box_decoder(recipe.box, head.box_exponentials != nullptr);
   }

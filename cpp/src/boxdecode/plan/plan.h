@@ -100,7 +100,9 @@ struct HeadPlan {
   const MaskTable *mask = nullptr;
   Priors priors = {};
 
-  // The words of the recipe that depend on a head's element types, bound.
+  // The words of the recipe that depend on a head's element types and layouts, bound.
+  simaai::kernels::detail::Best (*best_class)(const Frame &frame, const HeadPlan &head, std::uint32_t cell,
+                                              std::uint32_t anchor) = nullptr;
   void (*scan)(const Frame &frame, const HeadPlan &head, Collector &collector) = nullptr;
   Corners (*decode_box)(const Frame &frame, const HeadPlan &head, const Site &site) = nullptr;
 };

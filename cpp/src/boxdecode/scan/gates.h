@@ -82,8 +82,10 @@ void gate_memory_stripes(const Frame &frame, const HeadPlan &head, const Lane &l
       for (std::uint32_t begin = 0; begin < cells; begin += gate_chunk) {
         const std::uint32_t count = std::min(gate_chunk, cells - begin);
         std::size_t segments = 0;
+        Stripe stripe;
         for (std::uint32_t channel = lane.first(anchor); channel < end; ++segments) {
-          const Stripe stripe = stripe_of(reader, *tile, channel);
+          // Stripes of one slice follow each other; their addresses cost more than a short tile does.
+          stripe = channel < stripe.slice_end ? next_stripe(stripe, cells * stripe_bytes) : stripe_of(reader, *tile, channel);
           const std::uint32_t from = channel - stripe.first_channel;
           const std::uint32_t to = std::min(stripe.channels, end - stripe.first_channel);
           offsets[segments] = stripe.offset + begin * stripe_bytes;

@@ -35,13 +35,27 @@ std::uint32_t first_positive_zero(const std::uint16_t *raw, std::uint32_t index,
   return index;
 }
 
-Best best_class(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor) {
+Best best_of_lane(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor) {
+  const void *raw = raw_lane(frame, head.classes, cell, anchor);
+  return best_of(frame.kernels, frame.port(head.classes).type.dtype, raw, head.classes.count);
+}
+
+Best best_of_lane_positive_zero_first(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor) {
   const void *raw = raw_lane(frame, head.classes, cell, anchor);
   Best best = best_of(frame.kernels, frame.port(head.classes).type.dtype, raw, head.classes.count);
-  if (head.positive_zero_first && best.key == 0) {
+  if (best.key == 0) {
     best.index = first_positive_zero(static_cast<const std::uint16_t *>(raw), best.index, head.classes.count);
   }
   return best;
+}
+
+// Whole blocks of 8-bit stripes, where they lie.
+Best best_of_blocks(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor) {
+  const Lane &lane = head.classes;
+  const PortPlan &port = frame.port(lane);
+  const Blocks blocks = blocks_of_cell(port.reader, frame.input(lane.port), cell, lane.first(anchor));
+  const std::uint32_t flip = port.type.dtype == DType::Int8 ? 0U : 0x80U;
+  return frame.kernels.best_blocks_8(reinterpret_cast<const std::uint8_t *>(blocks.first), blocks.step, lane.count, flip);
 }
 
 std::int32_t key_at(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t channel) {
@@ -53,7 +67,7 @@ std::int32_t key_at(const Frame &frame, const Lane &lane, std::uint32_t cell, st
 
 void scan_best_class(const Frame &frame, const HeadPlan &head, Collector &collector) {
   gate_sites(frame, head, head.classes, head.scores, [&](std::uint32_t cell, std::uint32_t anchor) {
-    const Best best = best_class(frame, head, cell, anchor);
+    const Best best = head.best_class(frame, head, cell, anchor);
     if (head.scores.passes(best.key)) {
       collector.add(frame, head, cell, anchor, head.class_offset + best.index, head.scores.score(best.key));
     }
@@ -68,7 +82,7 @@ void scan_objectness(const Frame &frame, const HeadPlan &head, Collector &collec
     if (!head.objectness_scores.passes(key)) {
       return;
     }
-    const Best best = best_class(frame, head, cell, anchor);
+    const Best best = head.best_class(frame, head, cell, anchor);
     if (!head.scores.passes(best.key)) {
       return;
     }
@@ -182,6 +196,17 @@ void scan_every_class(const Frame &frame, const HeadPlan &head, Collector &colle
 }
 
 }  // namespace
+
+BestClass best_class_for(const PlanState &plan, const HeadPlan &head) noexcept {
+  const Lane &lane = head.classes;
+  const Reader &reader = plan.ports[lane.port].reader;
+  const bool one_slice = reader.memory == Memory::Stripes && reader.tile_c == reader.extent.channels;
+  const bool whole_blocks = lane.step == 1 && lane.origin % 16 == 0 && lane.anchor_step % 16 == 0;
+  if (one_slice && whole_blocks && reader.element_size == 1) {
+    return best_of_blocks;
+  }
+  return head.positive_zero_first ? best_of_lane_positive_zero_first : best_of_lane;
+}
 
 Scan scan_for(const Recipe &recipe, const HeadPlan &head) noexcept {
   switch (recipe.score) {
