@@ -117,6 +117,28 @@ TEST(SoftmaxKernels, BinDistances32) {
   }
 }
 
+// e^x within 2^-40 of a boundary between two floats: an exponential that is a little less exact rounds to the wrong one.
+// At −88 the exponential is no normal number.
+TEST(SoftmaxKernels, BinDistancesNearRoundingBoundaries) {
+  const float near[] = {-0x1.0a8c84p+0F, -0x1.0d2f18p+0F, -0x1.347228p+0F, -0x1.356ac4p+0F, -0x1.5da226p+0F, -0x1.67b772p+0F,
+                        -0x1.74a396p+0F, -0x1.83bd26p+0F, -0x1.88c3b2p+0F, -0x1.8fb452p+0F, -0x1.944dep+0F,  -88.0F};
+  for (const float x : near) {
+    for (std::size_t place = 1; place < 16; ++place) {
+      std::vector<float> values(64, -80.0F);
+      for (std::size_t side = 0; side < 4; ++side) {
+        values[16 * side] = 0.0F;
+        values[16 * side + place] = x;
+      }
+      std::vector<float> expected(4), sides(4);
+      detail::scalar_kernels.bin_distances_32(values.data(), 16, expected.data());
+      for (const detail::Kernels *set : sets()) {
+        set->bin_distances_32(values.data(), 16, sides.data());
+        ASSERT_EQ(bits_of(sides), bits_of(expected)) << set->name << " " << x << " in bin " << place;
+      }
+    }
+  }
+}
+
 TEST(SoftmaxKernels, Exponentials) {
   std::mt19937 random(4);
   for (int round = 0; round < 4000; ++round) {
