@@ -61,7 +61,7 @@ std::size_t decode_next(const Frame &frame, Ordering &ordering, Decoded *decoded
     const std::uint32_t place = candidate->location - head.first_location;
     const bool one = head.anchors == 1;
     const Site site = site_of(head, one ? place : place / head.anchors, one ? 0 : place % head.anchors);
-    prefetch_lane(frame, head.boxes, site.cell, site.anchor);
+    touch_lane(frame, head.boxes, site.cell, site.anchor);
     decoded[count] = {candidate, &head, site, {}};
   }
   for (std::size_t i = 0; i < count; ++i) {
