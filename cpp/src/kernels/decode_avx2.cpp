@@ -577,7 +577,7 @@ template <typename Lane, Order order>
 std::size_t gate_planes_in_order(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step,
                                  Gate gate, void *scratch, std::uint32_t *hits) {
   constexpr std::size_t element_bytes = sizeof(typename Lane::Bits);
-  constexpr std::size_t together = 4;
+  constexpr std::size_t together = 8;
   const Bound<Lane, order> bound(gate);
   const std::size_t bytes = cells * element_bytes;
   std::size_t count = 0;
