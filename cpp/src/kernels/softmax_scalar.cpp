@@ -1,18 +1,8 @@
 #include "kernels/kernels.h"
 #include "numeric/exp32.h"
+#include "numeric/four_sums.h"
 
 namespace simaai::kernels::detail {
-namespace {
-
-// Term k belongs to partial sum k mod 4.
-struct FourSums {
-  float sum_f32x4[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-  void add(std::uint32_t k, float term) { sum_f32x4[k % 4] += term; }
-  float total() const { return (sum_f32x4[0] + sum_f32x4[1]) + (sum_f32x4[2] + sum_f32x4[3]); }
-};
-
-}  // namespace
-
 void mask_bytes_scalar(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes) {
   const std::int32_t last = static_cast<std::int32_t>(steps.buckets << steps.shift) - 1;
   for (std::size_t pixel = 0; pixel < pixels; ++pixel) {

@@ -4,13 +4,14 @@
 #include <cstring>
 #include <memory>
 
-#include "boxdecode/numeric/four_sums.h"
 #include "boxdecode/outputs/outputs.h"
+#include "numeric/four_sums.h"
 #include "numeric/rounding.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
 
+using simaai::kernels::detail::FourSums;
 using simaai::kernels::detail::MaskCoefficients;
 
 // Whole pixels c with low ≤ c < high, within 0..size.

@@ -3,13 +3,14 @@
 #include <cmath>
 #include <cstring>
 
-#include "boxdecode/numeric/four_sums.h"
 #include "boxdecode/scan/gates.h"
+#include "numeric/four_sums.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
 
 using simaai::kernels::detail::Best;
+using simaai::kernels::detail::FourSums;
 using simaai::kernels::detail::Kernels;
 
 // First largest of `count` contiguous raw elements, in the key order of their type.

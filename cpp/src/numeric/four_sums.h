@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace simaai::kernels::ops::boxdecode::detail {
+namespace simaai::kernels::detail {
 
 /// The sum rule of every FP32 sum: term k goes to partial sum k mod 4 in ascending k, combined as (s0 + s1) + (s2 + s3).
 class FourSums {
@@ -14,4 +14,4 @@ private:
   float sums_[4] = {0.0F, 0.0F, 0.0F, 0.0F};
 };
 
-}  // namespace simaai::kernels::ops::boxdecode::detail
+}  // namespace simaai::kernels::detail
