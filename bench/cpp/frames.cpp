@@ -119,10 +119,36 @@ struct Object {
   float center_x, center_y, half_width, half_height;  // in cells
 };
 
+// Objects on a lattice, row by row; their scores, and so the order of their visits, are random.
+std::vector<Object> make_lattice(std::mt19937 &random, std::int64_t height, std::int64_t width, int classes,
+                                 const Content &content, std::int64_t wanted) {
+  std::vector<Object> objects;
+  const std::int64_t step = content.lattice;
+  const std::int64_t columns = width / step;
+  std::uniform_real_distribution<float> unit(0.0F, 1.0F);
+  for (std::int64_t made = 0; made < std::min(wanted, columns * (height / step)); ++made) {
+    const std::int64_t x = made % columns * step;
+    const std::int64_t y = made / columns * step;
+    const float half_width = static_cast<float>(step) * (0.3F + 0.3F * unit(random));
+    const float half_height = static_cast<float>(step) * (0.3F + 0.3F * unit(random));
+    objects.push_back({{y * width + x},
+                       {-1.0F + 4.5F * unit(random)},
+                       static_cast<int>(made % classes),
+                       static_cast<float>(x) + 0.5F,
+                       static_cast<float>(y) + 0.5F,
+                       half_width,
+                       half_height});
+  }
+  return objects;
+}
+
 std::vector<Object> make_objects(std::mt19937 &random, std::int64_t height, std::int64_t width, int classes,
                                  const Content &content) {
   std::vector<Object> objects;
   const auto wanted = static_cast<std::int64_t>(std::llround(content.hit_share * static_cast<double>(height * width)));
+  if (content.lattice > 0) {
+    return make_lattice(random, height, width, classes, content, wanted);
+  }
   const auto side = static_cast<std::int64_t>(std::ceil(std::sqrt(content.cells_an_object)));
   std::uniform_real_distribution<float> unit(0.0F, 1.0F);
   for (std::int64_t made = 0; made < wanted;) {

@@ -20,6 +20,7 @@ enum class Place { Contiguous, Strided, MlaCBlocked, Planar };
 struct Content {
   double hit_share = 0.01;  ///< of cells above the gate
   int cells_an_object = 8;
+  int lattice = 0;  ///< > 0: objects of one cell, this many cells apart and about as large, so that none suppresses another
 };
 
 /// A frame ready to be decoded: specifications, parameters and bytes.

@@ -217,6 +217,16 @@ void print_growth() {
   for (const std::int64_t capacity : {64, 128, 256, 512, 1024, 2048, 4096}) {
     line("K", capacity, yolo8_of({.grids = {320}, .capacity = capacity}, {.hit_share = 0.3, .cells_an_object = 1}));
   }
+  for (std::int64_t objects = 1024; objects <= 65536; objects *= 2) {
+    // All of one class, spread and kept, on a grid that grows with them.
+    std::int64_t side = 2;
+    while (side * side < 4 * objects) {
+      side += 2;
+    }
+    const double share = static_cast<double>(objects) / static_cast<double>(side * side);
+    line("one class", objects,
+         yolo8_of({.grids = {side}, .classes = 1, .capacity = 65536}, {.hit_share = share, .lattice = 2}));
+  }
 }
 
 }  // namespace

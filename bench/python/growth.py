@@ -20,6 +20,7 @@ TITLES = {
     "classes": "classes (no candidate)",
     "candidates": "cells above the gate",
     "K": "max_detections",
+    "one class": "candidates of one class, all kept",
 }
 
 
