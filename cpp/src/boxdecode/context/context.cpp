@@ -22,6 +22,9 @@ void lay_out(ContextLayout &layout) noexcept {
   place(layout.buckets_offset, (static_cast<std::size_t>(layout.buckets) + 1) * sizeof(std::uint32_t));
   place(layout.blocks_offset, layout.suppression_blocks * sizeof(simaai::kernels::detail::SuppressionBlock));
   place(layout.chains_offset, layout.chains * sizeof(std::uint32_t));
+  place(layout.chain_lengths_offset, layout.indexed_boxes > 0 ? layout.chains * sizeof(std::uint32_t) : 0);
+  place(layout.indexed_boxes_offset, layout.indexed_boxes * sizeof(IndexedBox));
+  place(layout.index_heads_offset, layout.index_buckets * sizeof(std::uint32_t));
   place(layout.raw_offset, static_cast<std::size_t>(align16(layout.lane_elements)) * sizeof(float));
   place(layout.values_offset, layout.lane_elements * sizeof(float));
   place(layout.hits_offset, gate_chunk * sizeof(std::uint32_t));

@@ -20,6 +20,15 @@ struct Candidate {
 };
 static_assert(sizeof(Candidate) == 12);
 
+/// An accepted box of a long chain, as suppress/box_index.h keeps it.
+struct IndexedBox {
+  simaai::kernels::detail::RoundedBox box;
+  std::uint32_t chain;
+  std::uint32_t key;   ///< its upper bits are the bucket
+  std::uint32_t next;  ///< of the same bucket
+};
+static_assert(sizeof(IndexedBox) == 32);
+
 struct AlignedDelete {
   void operator()(std::byte *block) const noexcept;
 };

@@ -113,6 +113,8 @@ struct ContextLayout {
   std::uint32_t buckets = 0;
   std::uint32_t suppression_blocks = 0;
   std::uint32_t chains = 0;
+  std::uint32_t indexed_boxes = 0;  ///< 0: no chain can grow long enough for an index
+  std::uint32_t index_buckets = 0;
   std::uint32_t lane_elements = 0;  ///< longest lane
   std::uint32_t mask_pixels = 0;    ///< longest row of a prototype
   std::uint32_t mask_channels = 0;
@@ -121,6 +123,9 @@ struct ContextLayout {
   std::size_t buckets_offset = 0;
   std::size_t blocks_offset = 0;
   std::size_t chains_offset = 0;
+  std::size_t chain_lengths_offset = 0;
+  std::size_t indexed_boxes_offset = 0;
+  std::size_t index_heads_offset = 0;
   std::size_t raw_offset = 0;
   std::size_t values_offset = 0;
   std::size_t hits_offset = 0;

@@ -6,6 +6,7 @@
 
 #include "boxdecode/context/access.h"
 #include "boxdecode/outputs/outputs.h"
+#include "boxdecode/suppress/box_index.h"
 #include "kernels/dispatch.h"
 #include "numeric/exp32.h"
 #include "numeric/rounding.h"
@@ -259,6 +260,10 @@ void prepare_context(PlanState &plan, std::uint64_t locations) {
     const std::uint64_t accepted = std::min<std::uint64_t>(capacity, locations);
     layout.chains = saturated(chains);
     layout.suppression_blocks = saturated(std::min(accepted, accepted / lanes + chains));
+    if (BoxIndex::serves(accepted)) {
+      layout.indexed_boxes = saturated(accepted);
+      layout.index_buckets = saturated(BoxIndex::buckets_for(accepted));
+    }
   }
   if (!plan.prototype.empty()) {
     layout.lane_elements = std::max(layout.lane_elements, plan.prototype.count);

@@ -4,18 +4,19 @@
 #include <limits>
 
 #include "boxdecode/context/context.h"
+#include "boxdecode/suppress/box_index.h"
 #include "numeric/rounding.h"
 
 /// Greedy suppression. In: valid boxes by descending score. Out: whether one is accepted. Never: what a box will be written as.
 namespace simaai::kernels::ops::boxdecode::detail {
 
-/// The accepted boxes of a frame, chained by class.
+/// The accepted boxes of a frame, chained by class. Long chains have an index besides.
 class AcceptedBoxes {
 public:
   explicit AcceptedBoxes(const Frame &frame) noexcept
       : kernels_(frame.kernels), limit_(frame.plan.suppression_limit),
         blocks_(frame.part<simaai::kernels::detail::SuppressionBlock>(frame.plan.context.blocks_offset)),
-        chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)) {
+        chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)), index_(frame) {
     std::fill_n(chains_, frame.plan.context.chains, simaai::kernels::detail::SuppressionBlock::end);
   }
 
@@ -25,10 +26,14 @@ public:
     const simaai::kernels::detail::RoundedBox rounded{
         round_half_away(box.x1), round_half_away(box.y1), round_half_away(box.x2), round_half_away(box.y2),
         static_cast<std::uint32_t>(round_half_away((box.x2 - box.x1) * (box.y2 - box.y1)))};
-    if (kernels_.suppressed(blocks_, chains_[chain], rounded, limit_)) {
+    if (index_.covers(chain) ? index_.suppressed(blocks_, chains_[chain], rounded, chain)
+                             : kernels_.suppressed(blocks_, chains_[chain], rounded, limit_)) {
       return false;
     }
     append(rounded, chain);
+    if (index_.planned()) {
+      index_.accepted(blocks_, chains_[chain], rounded, chain);
+    }
     return true;
   }
 
@@ -62,6 +67,7 @@ private:
   simaai::kernels::detail::SuppressionBlock *blocks_;
   std::uint32_t *chains_;
   std::uint32_t used_ = 0;
+  BoxIndex index_;
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail
