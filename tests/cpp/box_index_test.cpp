@@ -23,6 +23,7 @@ using ops::boxdecode::detail::AcceptedBoxes;
 using ops::boxdecode::detail::BoxIndex;
 using ops::boxdecode::detail::Corners;
 using ops::boxdecode::detail::Frame;
+using ops::boxdecode::detail::IndexedBoxes;
 using ops::boxdecode::detail::PlanState;
 using Answer = BoxIndex::Answer;
 
@@ -327,8 +328,10 @@ TEST(AcceptedBoxes, DecidesAsEveryBoxInTurnWithAndWithoutAnIndex) {
     const auto chains = std::array<std::int32_t, 3>{1, 4, most_chains}[round / all.size() % 3];
     const std::uint32_t limit = random.limit();
     const detail::Kernels &kernels = round % 2 == 0 ? detail::scalar_kernels : detail::select_kernels();
-    AcceptedBoxes indexed(with.frame(limit, kernels));
-    AcceptedBoxes walked(without.frame(limit, kernels));
+    const Frame indexed_frame = with.frame(limit, kernels);
+    const Frame walked_frame = without.frame(limit, kernels);
+    IndexedBoxes indexed(indexed_frame);
+    AcceptedBoxes walked(walked_frame);
     std::vector<std::vector<RoundedBox>> accepted(static_cast<std::size_t>(chains));
     for (std::size_t number = 0; number < boxes; ++number) {
       const Corners box = scene.draw(random, number);

@@ -70,14 +70,11 @@ std::size_t decode_next(const Frame &frame, Ordering &ordering, Decoded *decoded
   return count;
 }
 
-void decode_frame(const Frame &frame) {
+// Returns how many detections were written. `Boxes` holds the accepted ones.
+template <typename Boxes>
+std::size_t accept_in_order(const Frame &frame, Ordering &ordering) {
   const PlanState &plan = frame.plan;
-  Collector collector{frame.part<Candidate>(plan.context.candidates_offset), plan.context.candidates};
-  for (const HeadPlan &head : plan.heads) {
-    head.scan(frame, head, collector);
-  }
-  Ordering ordering(frame, collector);
-  AcceptedBoxes accepted(frame);
+  Boxes accepted(frame);
   const auto capacity = static_cast<std::size_t>(plan.params.max_detections);
   std::size_t count = 0;
   Decoded decoded[decoded_ahead];
@@ -99,7 +96,19 @@ void decode_frame(const Frame &frame) {
       ++count;
     }
   }
-  finish_outputs(frame, count);
+  return count;
+}
+
+void decode_frame(const Frame &frame) {
+  const PlanState &plan = frame.plan;
+  Collector collector{frame.part<Candidate>(plan.context.candidates_offset), plan.context.candidates};
+  for (const HeadPlan &head : plan.heads) {
+    head.scan(frame, head, collector);
+  }
+  Ordering ordering(frame, collector);
+  const bool indexed = plan.context.indexed_boxes > 0;
+  finish_outputs(frame,
+                 indexed ? accept_in_order<IndexedBoxes>(frame, ordering) : accept_in_order<AcceptedBoxes>(frame, ordering));
 }
 
 Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, ExecutionContext &context,

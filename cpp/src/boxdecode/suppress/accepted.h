@@ -10,34 +10,36 @@
 /// Greedy suppression. In: valid boxes by descending score. Out: whether one is accepted. Never: what a box will be written as.
 namespace simaai::kernels::ops::boxdecode::detail {
 
-/// The accepted boxes of a frame, chained by class. Long chains have an index besides.
+/// What suppression sees of a box: rounded corners, and the rounded area of the unrounded box.
+[[nodiscard]] inline simaai::kernels::detail::RoundedBox rounded_box(const Corners &box) noexcept {
+  using simaai::kernels::detail::round_half_away;
+  return {round_half_away(box.x1), round_half_away(box.y1), round_half_away(box.x2), round_half_away(box.y2),
+          static_cast<std::uint32_t>(round_half_away((box.x2 - box.x1) * (box.y2 - box.y1)))};
+}
+
+/// The accepted boxes of a frame, chained by class.
 class AcceptedBoxes {
 public:
   explicit AcceptedBoxes(const Frame &frame) noexcept
       : kernels_(frame.kernels), limit_(frame.plan.suppression_limit),
         blocks_(frame.part<simaai::kernels::detail::SuppressionBlock>(frame.plan.context.blocks_offset)),
-        chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)), index_(frame) {
+        chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)) {
     std::fill_n(chains_, frame.plan.context.chains, simaai::kernels::detail::SuppressionBlock::end);
   }
 
   /// False when an accepted box of the chain suppresses this one; otherwise the box joins the chain.
   [[nodiscard]] bool admit(const Corners &box, std::uint32_t chain) noexcept {
-    using simaai::kernels::detail::round_half_away;
-    const simaai::kernels::detail::RoundedBox rounded{
-        round_half_away(box.x1), round_half_away(box.y1), round_half_away(box.x2), round_half_away(box.y2),
-        static_cast<std::uint32_t>(round_half_away((box.x2 - box.x1) * (box.y2 - box.y1)))};
-    if (index_.covers(chain) ? index_.suppressed(blocks_, chains_[chain], rounded, chain)
-                             : kernels_.suppressed(blocks_, chains_[chain], rounded, limit_)) {
+    const simaai::kernels::detail::RoundedBox rounded = rounded_box(box);
+    if (kernels_.suppressed(blocks_, chains_[chain], rounded, limit_)) {
       return false;
     }
     append(rounded, chain);
-    if (index_.planned()) {
-      index_.accepted(blocks_, chains_[chain], rounded, chain);
-    }
     return true;
   }
 
-private:
+  [[nodiscard]] const simaai::kernels::detail::SuppressionBlock *pool() const noexcept { return blocks_; }
+  [[nodiscard]] std::uint32_t first_block(std::uint32_t chain) const noexcept { return chains_[chain]; }
+
   void append(const simaai::kernels::detail::RoundedBox &box, std::uint32_t chain) noexcept {
     using simaai::kernels::detail::SuppressionBlock;
     std::uint32_t index = chains_[chain];
@@ -62,11 +64,31 @@ private:
     block.area[lane] = box.area;
   }
 
+private:
   const simaai::kernels::detail::Kernels &kernels_;
   std::uint32_t limit_;
   simaai::kernels::detail::SuppressionBlock *blocks_;
   std::uint32_t *chains_;
   std::uint32_t used_ = 0;
+};
+
+/// The same with an index of the long chains, for plans that have room for one. Apart, so that others pay nothing for it.
+class IndexedBoxes {
+public:
+  explicit IndexedBoxes(const Frame &frame) noexcept : boxes_(frame), index_(frame) {}
+
+  [[nodiscard]] bool admit(const Corners &box, std::uint32_t chain) noexcept {
+    const simaai::kernels::detail::RoundedBox rounded = rounded_box(box);
+    if (index_.suppressed(boxes_.pool(), boxes_.first_block(chain), rounded, chain)) {
+      return false;
+    }
+    boxes_.append(rounded, chain);
+    index_.accepted(boxes_.pool(), boxes_.first_block(chain), rounded, chain);
+    return true;
+  }
+
+private:
+  AcceptedBoxes boxes_;
   BoxIndex index_;
 };
 

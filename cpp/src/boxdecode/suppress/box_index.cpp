@@ -99,11 +99,11 @@ struct BoxIndex::Axis {
   }
 };
 
-BoxIndex::BoxIndex(const Frame &frame) noexcept : kernels_(frame.kernels), limit_(frame.plan.suppression_limit) {
-  const ContextLayout &layout = frame.plan.context;
-  if (layout.indexed_boxes == 0) {
-    return;
-  }
+BoxIndex::BoxIndex(const Frame &frame) noexcept
+    : kernels_(frame.kernels), limit_(frame.plan.suppression_limit),
+      lengths_(frame.part<std::uint32_t>(frame.plan.context.chain_lengths_offset)),
+      boxes_(frame.part<IndexedBox>(frame.plan.context.indexed_boxes_offset)),
+      heads_(frame.part<std::uint32_t>(frame.plan.context.index_heads_offset)) {
   const double share = static_cast<double>(limit_) / (256.0 + static_cast<double>(limit_));
   for (std::size_t i = 0; i < fullnesses; ++i) {
     const double fullness = static_cast<double>(fullness_8[i]) / 8.0;
@@ -113,16 +113,17 @@ BoxIndex::BoxIndex(const Frame &frame) noexcept : kernels_(frame.kernels), limit
   }
   // About as wide as what is looked at.
   cell_bits_ = limit_ >= 192 ? 0 : limit_ >= 96 ? 1 : 2;
-  lengths_ = frame.part<std::uint32_t>(layout.chain_lengths_offset);
-  boxes_ = frame.part<IndexedBox>(layout.indexed_boxes_offset);
-  heads_ = frame.part<std::uint32_t>(layout.index_heads_offset);
-  std::fill_n(lengths_, layout.chains, 0U);
+  std::fill_n(lengths_, frame.plan.context.chains, 0U);
 }
 
 bool BoxIndex::suppressed(const SuppressionBlock *pool, std::uint32_t first, const RoundedBox &candidate,
                           std::uint32_t chain) noexcept {
+  const std::uint32_t length = lengths_[chain];
+  if (length < long_chain) {
+    return kernels_.suppressed(pool, first, candidate, limit_);
+  }
   if (walks_ == 0) {
-    const Answer answer = search(candidate, chain, (lengths_[chain] / SuppressionBlock::lanes - search_blocks) / 2);
+    const Answer answer = search(candidate, chain, (length / SuppressionBlock::lanes - search_blocks) / 2);
     if (answer != Answer::TooFarToLook) {
       walks_after_next_ /= 2;
       return answer == Answer::Suppressed;

@@ -44,14 +44,11 @@ public:
     return std::max<std::uint64_t>(std::bit_ceil(accepted), first_buckets);
   }
 
+  /// For a frame whose plan has room for an index.
   explicit BoxIndex(const Frame &frame) noexcept;
 
-  /// Whether the plan has room for an index.
-  [[nodiscard]] bool planned() const noexcept { return lengths_ != nullptr; }
-  [[nodiscard]] bool covers(std::uint32_t chain) const noexcept { return planned() && lengths_[chain] >= long_chain; }
-
-  /// Whether an accepted box of a covered chain, which starts at pool[first], suppresses the candidate: by a search, or by the
-  /// walk where a search would cost more.
+  /// Whether an accepted box of the chain that starts at pool[first] suppresses the candidate: by a search, or by the walk
+  /// where the chain is short or a search would cost more.
   [[nodiscard]] bool suppressed(const simaai::kernels::detail::SuppressionBlock *pool, std::uint32_t first,
                                 const simaai::kernels::detail::RoundedBox &candidate, std::uint32_t chain) noexcept;
 
@@ -95,9 +92,9 @@ private:
   std::uint32_t limit_;
   std::uint32_t cell_bits_ = 0;  ///< a cell of class c is 2^(2c + cell_bits_) wide, in halves of a pixel
   std::array<Bounds, fullnesses> bounds_ = {};
-  std::uint32_t *lengths_ = nullptr;  ///< of the chains, in boxes
-  IndexedBox *boxes_ = nullptr;
-  std::uint32_t *heads_ = nullptr;
+  std::uint32_t *lengths_;  ///< of the chains, in boxes
+  IndexedBox *boxes_;
+  std::uint32_t *heads_;
   std::uint32_t boxes_used_ = 0;
   std::uint32_t buckets_ = 0;
   std::uint32_t bucket_shift_ = 0;
