@@ -32,7 +32,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 class BoxIndex {
 public:
   /// A chain of this many boxes is long. Below, a walk costs less than a search.
-  static constexpr std::uint32_t long_chain = 256;
+  static constexpr std::uint32_t long_chain = 384;
 
   /// Whether a frame that accepts so many boxes at most can gain enough to be worth the room.
   [[nodiscard]] static constexpr bool serves(std::uint64_t accepted) noexcept {
