@@ -287,7 +287,7 @@ void distances() {
     const Kernels &kernels = k::detail::select_kernels();
     float sides[4];
     region("boxes", "four distances, 16 INT8 bins", "box", 1, [&] {
-      kernels.bin_distances_8(raw.data(), bins, 0x80, table.data(), sides);
+      kernels.bin_distances_8(raw.data(), bins, bins, 0x80, table.data(), sides);
       sink = static_cast<std::uint64_t>(sides[0]);
     });
     region("boxes", "four distances, 16 float bins", "box", 1, [&] {

@@ -74,16 +74,17 @@ TEST(SoftmaxKernels, BinDistances8) {
       table[d] = std::exp(-scale * static_cast<float>(d));
     }
     for (std::uint32_t bins = 2; bins <= 64; ++bins) {
-      std::vector<std::uint8_t> raw(4 * bins);
+      const std::size_t side_step = bins + draw(random) % 3 * 16;
+      std::vector<std::uint8_t> raw(3 * side_step + bins);
       const auto kind = draw(random) % 4;
       for (std::uint8_t &byte : raw) {
         byte = static_cast<std::uint8_t>(kind == 0 ? 0x80U : kind == 1 ? 0x7FU + (draw(random) & 1U) : draw(random));
       }
       for (const std::uint8_t flip : {std::uint8_t{0}, std::uint8_t{0x80}}) {
         std::vector<float> expected(4), sides(4);
-        detail::scalar_kernels.bin_distances_8(raw.data(), bins, flip, table.data(), expected.data());
+        detail::scalar_kernels.bin_distances_8(raw.data(), side_step, bins, flip, table.data(), expected.data());
         for (const detail::Kernels *set : sets()) {
-          set->bin_distances_8(raw.data(), bins, flip, table.data(), sides.data());
+          set->bin_distances_8(raw.data(), side_step, bins, flip, table.data(), sides.data());
           ASSERT_EQ(bits_of(sides), bits_of(expected)) << set->name << " " << bins;
         }
       }

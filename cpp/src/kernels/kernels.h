@@ -119,9 +119,11 @@ struct Kernels {
   /// terms[k] = exp32(x[k] − largest), correctly rounded like exp32; NaN of any payload for NaN. May overwrite x.
   void (*exponentials)(const float *x, std::size_t length, float largest, float *terms);
 
-  /// Four sides of `bins` raw bytes each: sides[i] = (Σ k·e_k) / (Σ e_k) with e_k = table[max − x_k], x = raw XOR flip as an
-  /// unsigned number, each sum in four partial sums (term k to sum k mod 4, then (s0 + s1) + (s2 + s3)). 2 ≤ bins ≤ 64.
-  void (*bin_distances_8)(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides);
+  /// Four sides of `bins` raw bytes each, `side_step` bytes apart: sides[i] = (Σ k·e_k) / (Σ e_k) with e_k = table[max − x_k],
+  /// x = raw XOR flip as an unsigned number, each sum in four partial sums (term k to sum k mod 4, then (s0 + s1) + (s2 + s3)).
+  /// 2 ≤ bins ≤ 64.
+  void (*bin_distances_8)(const std::uint8_t *raw, std::size_t side_step, std::uint32_t bins, std::uint8_t flip,
+                          const float *table, float *sides);
 
   /// The same with e_k = exp32(x_k − max). A side with NaN or +inf, or without a finite bin, is NaN.
   void (*bin_distances_32)(const float *x, std::uint32_t bins, float *sides);
@@ -131,8 +133,8 @@ struct Kernels {
 #define SIMA_KERNELS_DECLARE(isa)                                                                                              \
   void mask_bytes_##isa(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes);            \
   void exponentials_##isa(const float *x, std::size_t length, float largest, float *terms);                                    \
-  void bin_distances_8_##isa(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table,               \
-                             float *sides);                                                                                    \
+  void bin_distances_8_##isa(const std::uint8_t *raw, std::size_t side_step, std::uint32_t bins, std::uint8_t flip,            \
+                             const float *table, float *sides);                                                                \
   void bin_distances_32_##isa(const float *x, std::uint32_t bins, float *sides);
 SIMA_KERNELS_DECLARE(scalar)
 SIMA_KERNELS_DECLARE(avx2)

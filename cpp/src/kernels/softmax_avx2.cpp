@@ -97,9 +97,11 @@ struct TwoSides {
   __m256 plain_f32x8;
 };
 
-inline __attribute__((always_inline)) TwoSides two_sides_of_16(const std::uint8_t *raw, __m256i flip_u8x32,
-                                                               const float *table) {
-  const __m256i x_u8x32 = _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(raw)), flip_u8x32);
+inline __attribute__((always_inline)) TwoSides two_sides_of_16(const std::uint8_t *raw, std::size_t side_step,
+                                                               __m256i flip_u8x32, const float *table) {
+  const __m128i first_u8x16 = _mm_loadu_si128(reinterpret_cast<const __m128i *>(raw));
+  const __m128i second_u8x16 = _mm_loadu_si128(reinterpret_cast<const __m128i *>(raw + side_step));
+  const __m256i x_u8x32 = _mm256_xor_si256(_mm256_set_m128i(second_u8x16, first_u8x16), flip_u8x32);
   __m256i largest_u8x32 = _mm256_max_epu8(x_u8x32, _mm256_alignr_epi8(x_u8x32, x_u8x32, 8));
   largest_u8x32 = _mm256_max_epu8(largest_u8x32, _mm256_alignr_epi8(largest_u8x32, largest_u8x32, 4));
   largest_u8x32 = _mm256_max_epu8(largest_u8x32, _mm256_alignr_epi8(largest_u8x32, largest_u8x32, 2));
@@ -124,10 +126,10 @@ inline __attribute__((always_inline)) TwoSides two_sides_of_16(const std::uint8_
   return sums;
 }
 
-void four_sides_of_16(const std::uint8_t *raw, std::uint8_t flip, const float *table, float *sides) {
+void four_sides_of_16(const std::uint8_t *raw, std::size_t side_step, std::uint8_t flip, const float *table, float *sides) {
   const __m256i flip_u8x32 = _mm256_set1_epi8(static_cast<char>(flip));
-  const TwoSides first = two_sides_of_16(raw, flip_u8x32, table);
-  const TwoSides second = two_sides_of_16(raw + 32, flip_u8x32, table);
+  const TwoSides first = two_sides_of_16(raw, side_step, flip_u8x32, table);
+  const TwoSides second = two_sides_of_16(raw + 2 * side_step, side_step, flip_u8x32, table);
   // (s0 + s1) and (s2 + s3), then their sum. Sides 0 and 2 are in the low half, 1 and 3 in the high one.
   const __m256 totals_f32x8 = _mm256_hadd_ps(_mm256_hadd_ps(first.weighted_f32x8, second.weighted_f32x8),
                                              _mm256_hadd_ps(first.plain_f32x8, second.plain_f32x8));
@@ -263,12 +265,13 @@ void exponentials_avx2(const float *x, std::size_t length, float largest, float 
   exponentials_scalar(x + k, length - k, largest, terms + k);
 }
 
-void bin_distances_8_avx2(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides) {
+void bin_distances_8_avx2(const std::uint8_t *raw, std::size_t side_step, std::uint32_t bins, std::uint8_t flip,
+                          const float *table, float *sides) {
   if (bins != 16) {
-    bin_distances_8_scalar(raw, bins, flip, table, sides);
+    bin_distances_8_scalar(raw, side_step, bins, flip, table, sides);
     return;
   }
-  four_sides_of_16(raw, flip, table, sides);
+  four_sides_of_16(raw, side_step, flip, table, sides);
 }
 
 void bin_distances_32_avx2(const float *x, std::uint32_t bins, float *sides) {

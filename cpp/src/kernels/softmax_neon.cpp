@@ -79,10 +79,10 @@ void store_distances(const float32x4_t *pair_sums_f32x4, float *sides) {
   return vsetq_lane_f32(table[bytes >> 24U & 0xFFU], e_f32x4, 3);
 }
 
-void four_sides_of_16(const std::uint8_t *raw, std::uint8_t flip, const float *table, float *sides) {
+void four_sides_of_16(const std::uint8_t *raw, std::size_t side_step, std::uint8_t flip, const float *table, float *sides) {
   float32x4_t pair_sums_f32x4[4];
-  for (int side = 0; side < 4; ++side) {
-    const uint8x16_t x_u8x16 = veorq_u8(vld1q_u8(raw + 16 * side), vdupq_n_u8(flip));
+  for (std::size_t side = 0; side < 4; ++side) {
+    const uint8x16_t x_u8x16 = veorq_u8(vld1q_u8(raw + side * side_step), vdupq_n_u8(flip));
     const uint64x2_t below_u64x2 = vreinterpretq_u64_u8(vsubq_u8(vdupq_n_u8(vmaxvq_u8(x_u8x16)), x_u8x16));
     const std::uint64_t low = vgetq_lane_u64(below_u64x2, 0);
     const std::uint64_t high = vgetq_lane_u64(below_u64x2, 1);
@@ -169,14 +169,15 @@ void exponentials_neon(const float *x, std::size_t length, float largest, float 
   exponentials_scalar(x + k, length - k, largest, terms + k);
 }
 
-void bin_distances_8_neon(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides) {
+void bin_distances_8_neon(const std::uint8_t *raw, std::size_t side_step, std::uint32_t bins, std::uint8_t flip,
+                          const float *table, float *sides) {
   if (bins == 16) {
-    four_sides_of_16(raw, flip, table, sides);
+    four_sides_of_16(raw, side_step, flip, table, sides);
     return;
   }
   float terms[most_bins];
   for (std::uint32_t side = 0; side < 4; ++side) {
-    const std::uint8_t *x = raw + side * bins;
+    const std::uint8_t *x = raw + side * side_step;
     std::uint32_t largest = 0;
     std::uint32_t k = 0;
     for (; k + 16 <= bins; k += 16) {

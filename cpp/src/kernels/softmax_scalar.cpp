@@ -21,9 +21,10 @@ void exponentials_scalar(const float *x, std::size_t length, float largest, floa
   }
 }
 
-void bin_distances_8_scalar(const std::uint8_t *raw, std::uint32_t bins, std::uint8_t flip, const float *table, float *sides) {
+void bin_distances_8_scalar(const std::uint8_t *raw, std::size_t side_step, std::uint32_t bins, std::uint8_t flip,
+                            const float *table, float *sides) {
   for (std::uint32_t side = 0; side < 4; ++side) {
-    const std::uint8_t *x = raw + side * bins;
+    const std::uint8_t *x = raw + side * side_step;
     std::uint32_t largest = 0;
     for (std::uint32_t k = 0; k < bins; ++k) {
       const std::uint32_t value = x[k] ^ flip;

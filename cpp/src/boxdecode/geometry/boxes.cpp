@@ -56,12 +56,24 @@ Corners ltrb_bins(const Frame &frame, const HeadPlan &head, const Site &site) {
   return around_center(head, site, sides);
 }
 
-Corners ltrb_bins_from_table(const Frame &frame, const HeadPlan &head, const Site &site) {
+Corners ltrb_from_table(const Frame &frame, const HeadPlan &head, const Site &site, const void *first_side,
+                        std::size_t side_step) {
   const std::uint8_t flip = frame.port(head.boxes).type.dtype == DType::Int8 ? 0x80U : 0U;
-  const auto *raw = static_cast<const std::uint8_t *>(raw_lane(frame, head.boxes, site.cell, site.anchor));
   float sides[4];
-  frame.kernels.bin_distances_8(raw, head.boxes.count / 4, flip, head.box_exponentials->data(), sides);
+  frame.kernels.bin_distances_8(static_cast<const std::uint8_t *>(first_side), side_step, head.boxes.count / 4, flip,
+                                head.box_exponentials->data(), sides);
   return around_center(head, site, sides);
+}
+
+Corners ltrb_bins_from_table(const Frame &frame, const HeadPlan &head, const Site &site) {
+  return ltrb_from_table(frame, head, site, raw_lane(frame, head.boxes, site.cell, site.anchor), head.boxes.count / 4);
+}
+
+// Each side is a block of stripes.
+Corners ltrb_blocks_from_table(const Frame &frame, const HeadPlan &head, const Site &site) {
+  const Lane &lane = head.boxes;
+  const Blocks blocks = blocks_of_cell(frame.port(lane).reader, frame.input(lane.port), site.cell, lane.first(site.anchor));
+  return ltrb_from_table(frame, head, site, blocks.first, blocks.step);
 }
 
 Corners center_size_pixels(const Frame &frame, const HeadPlan &head, const Site &site) {
@@ -160,10 +172,14 @@ Corners center_offset_cells(const Frame &frame, const HeadPlan &head, const Site
 
 }  // namespace
 
-DecodeBox box_decoder(BoxForm form, bool exponentials_from_table) noexcept {
+DecodeBox box_decoder(BoxForm form, const PlanState &plan, const HeadPlan &head) noexcept {
   switch (form) {
     case BoxForm::LtrbCells: return ltrb_cells;
-    case BoxForm::LtrbBins: return exponentials_from_table ? ltrb_bins_from_table : ltrb_bins;
+    case BoxForm::LtrbBins:
+      if (head.box_exponentials == nullptr) {
+        return ltrb_bins;
+      }
+      return head.boxes.count == 64 && in_blocks(plan, head.boxes) ? ltrb_blocks_from_table : ltrb_bins_from_table;
     case BoxForm::CenterSizePixels: return center_size_pixels;
     case BoxForm::ExpCells: return exp_cells;
     case BoxForm::SigmoidAnchor: return sigmoid_anchor;

@@ -26,6 +26,12 @@ const void *fetch_dense(const Reader &reader, const std::byte *base, std::uint32
   return scratch;
 }
 
+// Of the product of 96 bits, of which 64 are behind the point.
+std::uint32_t upper_half(std::uint64_t reciprocal, std::uint32_t number) {
+  const std::uint64_t low = (reciprocal & 0xFFFFFFFFU) * number;
+  return static_cast<std::uint32_t>(((reciprocal >> 32U) * number + (low >> 32U)) >> 32U);
+}
+
 // The tile that holds a cell, and the cell's place in it.
 SpatialTile tile_of_cell(const Reader &reader, std::uint32_t cell, std::uint32_t &place) {
   const auto width = static_cast<std::uint32_t>(reader.extent.width);
@@ -130,7 +136,7 @@ const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint
 Blocks blocks_of_cell(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t channel) noexcept {
   const std::size_t stripe_bytes = 16 * reader.element_size;
   if (reader.run_cells != 0) {
-    const std::uint32_t first_cell = cell / reader.run_cells * reader.run_cells;
+    const std::uint32_t first_cell = upper_half(reader.run_reciprocal, cell) * reader.run_cells;
     const auto cells = static_cast<std::uint32_t>(reader.extent.height * reader.extent.width);
     const std::size_t step = std::min(reader.run_cells, cells - first_cell) * stripe_bytes;
     return {base + first_cell * reader.cell_step + channel / 16 * step + (cell - first_cell) * stripe_bytes, step};
@@ -193,8 +199,10 @@ Reader make_reader(const TensorSpec &spec) {
     reader.tile_h = std::min(blocked->tile_h, reader.extent.height);
     reader.tile_w = std::min(blocked->tile_w, reader.extent.width);
     reader.tile_c = std::min(blocked->tile_c, reader.extent.channels);
-    if (reader.tile_w == reader.extent.width && reader.tile_c == reader.extent.channels) {
-      reader.run_cells = static_cast<std::uint32_t>(reader.tile_h * reader.tile_w);
+    const auto tile_cells = static_cast<std::uint32_t>(reader.tile_h * reader.tile_w);
+    if (reader.tile_w == reader.extent.width && reader.tile_c == reader.extent.channels && tile_cells > 1) {
+      reader.run_cells = tile_cells;
+      reader.run_reciprocal = UINT64_MAX / tile_cells + 1;
     }
     reader.fetch = reader.element_size == 2 ? fetch_stripes<true> : fetch_stripes<false>;
   }

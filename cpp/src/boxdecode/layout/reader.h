@@ -53,7 +53,8 @@ struct Reader {
   std::int64_t tile_h = 0;
   std::int64_t tile_w = 0;
   std::int64_t tile_c = 0;
-  std::uint32_t run_cells = 0;  ///< of a whole tile, where tiles are whole rows of the only slice
+  std::uint32_t run_cells = 0;       ///< of a whole tile, where tiles are whole rows of the only slice
+  std::uint64_t run_reciprocal = 0;  ///< ⌊2^64 / run_cells⌋ + 1: the upper half of its product with a cell is the tile
 
   /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
   /// already, else into `scratch`, which holds `count` elements rounded up to a multiple of 16.

@@ -23,7 +23,7 @@ void bind_words(PlanState &plan) {
   for (HeadPlan &head : plan.heads) {
     head.best_class = best_class_for(plan, head);
     head.scan = scan_for(recipe, head);
-    head.decode_box = box_decoder(recipe.box, head.box_exponentials != nullptr);
+    head.decode_box = box_decoder(recipe.box, plan, head);
   }
   plan.decode_keypoints = keypoint_decoder(plan.params.task == Task::Pose ? recipe.keypoints : KeypointForm::None);
   plan.write_extra = extra_writer(plan.params.task, recipe.publishes_proposals);

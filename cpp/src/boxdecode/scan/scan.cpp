@@ -199,11 +199,7 @@ void scan_every_class(const Frame &frame, const HeadPlan &head, Collector &colle
 }  // namespace
 
 BestClass best_class_for(const PlanState &plan, const HeadPlan &head) noexcept {
-  const Lane &lane = head.classes;
-  const Reader &reader = plan.ports[lane.port].reader;
-  const bool one_slice = reader.memory == Memory::Stripes && reader.tile_c == reader.extent.channels;
-  const bool whole_blocks = lane.step == 1 && lane.origin % 16 == 0 && lane.anchor_step % 16 == 0;
-  if (one_slice && whole_blocks && reader.element_size == 1) {
+  if (in_blocks(plan, head.classes)) {
     return best_of_blocks;
   }
   return head.positive_zero_first ? best_of_lane_positive_zero_first : best_of_lane;
