@@ -1,11 +1,13 @@
 # Options of this project. Each is OFF or ON in plain words: a variable such as SKBUILD may hold "2", which option() reads as OFF.
+# A guest in another project, also in one that scikit-build builds, makes its libraries and nothing else.
 set(sima_top_level OFF)
-if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND NOT SKBUILD)
-  set(sima_top_level ON)
-endif()
 set(sima_python OFF)
-if(SKBUILD)
-  set(sima_python ON)
+if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+  if(SKBUILD)
+    set(sima_python ON)
+  else()
+    set(sima_top_level ON)
+  endif()
 endif()
 
 option(SIMA_KERNELS_TESTS "Build the C++ tests (needs GoogleTest)" ${sima_top_level})

@@ -51,3 +51,6 @@ cmake --build "$work/find_package" >>"$work/log"
 cmake -S "$here/add_subdirectory" -B "$work/add_subdirectory" -G Ninja -DCMAKE_CXX_FLAGS="$strict" >>"$work/log"
 cmake --build "$work/add_subdirectory" >>"$work/log"
 "$work/add_subdirectory/consumer"
+
+# Also in a project that scikit-build builds, which says so with a number. The project itself checks what it was given.
+cmake -S "$here/add_subdirectory" -B "$work/add_subdirectory_of_a_wheel" -G Ninja -DSKBUILD=2 >>"$work/log"
