@@ -54,7 +54,6 @@ ARM_RULES = [
         "atomic",
         r"^(casp?|swp|(ld|st)(add|clr|eor|set|[us]max|[us]min))(a|l|al)?[bh]?\b",
         "armv8.1 atomic",
-        r"_neon_dotprod\.",
     ),
     rule("sve", r"\bz[0-9]+\.[bhsd]\b", "SVE"),
 ]

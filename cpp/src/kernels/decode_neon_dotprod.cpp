@@ -1,7 +1,3 @@
-// GCC's header offers SDOT to armv8.2-a and later only, also when the command line says armv8-a+dotprod.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC target("arch=armv8.2-a+dotprod")
-#endif
 #include <arm_neon.h>
 
 #include <cstddef>
