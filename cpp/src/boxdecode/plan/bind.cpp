@@ -7,6 +7,14 @@
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
 
+bool minus_infinity_discards(NonfiniteLogit rule) {
+  switch (rule) {
+    case NonfiniteLogit::DiscardsUnlessMinusInfinity: return false;
+    case NonfiniteLogit::Discards: return true;
+  }
+  return false;
+}
+
 WriteExtra extra_writer(Task task, bool proposals) {
   switch (task) {
     case Task::Pose: return write_keypoints;
@@ -25,6 +33,7 @@ void bind_words(PlanState &plan) {
     head.scan = scan_for(recipe, head);
     head.decode_box = box_decoder(recipe.box, plan, head);
   }
+  plan.every_logit_finite = minus_infinity_discards(recipe.nonfinite_logit);
   plan.decode_keypoints = keypoint_decoder(plan.params.task == Task::Pose ? recipe.keypoints : KeypointForm::None);
   plan.write_extra = extra_writer(plan.params.task, recipe.publishes_proposals);
 }

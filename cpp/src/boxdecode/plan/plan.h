@@ -172,6 +172,7 @@ struct PlanState {
   float box_scale_y = 1.0F;
 
   // The other words of the recipe, bound.
+  bool every_logit_finite = false;  ///< softmax: a logit of −inf discards its cell too
   void (*decode_keypoints)(const Frame &frame, const HeadPlan &head, const Site &site, float *keypoints) = nullptr;
   void (*write_extra)(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners,
                       std::size_t slot) = nullptr;

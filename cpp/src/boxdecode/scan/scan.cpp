@@ -126,7 +126,7 @@ void scan_softmax(const Frame &frame, const HeadPlan &head, Collector &collector
   const PortPlan &port = frame.port(head.logits);
   const ElementType &type = port.type;
   const bool quantized = is_quantized(type.dtype);
-  const bool every_logit_finite = frame.plan.recipe->nonfinite_logit == NonfiniteLogit::Discards;
+  const bool every_logit_finite = frame.plan.every_logit_finite;
   const float threshold = frame.plan.params.detection_threshold;
   const std::uint32_t first = (head.classes.origin - head.logits.origin) / head.logits.step;
   const std::int32_t infinity = highest_key(type.dtype);
