@@ -28,7 +28,9 @@ COPIED = ("cmake", "cpp", "tools/catalogue", "python", "tests/python")
 def copy_tree(source: Path, tree: Path) -> None:
     shutil.rmtree(tree, ignore_errors=True)
     for folder in COPIED:
-        shutil.copytree(source / folder, tree / folder)
+        # Tests that run at the same time may write bytecode.
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source / folder, tree / folder, ignore=ignored)
     shutil.copy(source / "CMakeLists.txt", tree)
 
 
