@@ -7,6 +7,8 @@ quantization, outputs.
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -587,17 +589,17 @@ def output_that_is_not_contiguous(arguments: Arguments, request: Request) -> Exp
 # ---- tests ---------------------------------------------------------------------------------------
 
 
+@functools.cache
+def valid_request(profile: str, task: str, index: int) -> Request:
+    request = frames.make_frame(profile, task, index).request
+    # A threshold of 0 leaves the reach out of the faults' way.
+    request.detection_threshold = 0.0
+    return request
+
+
 def valid_requests(recipe: tuple[str, str], count: int) -> list[Request]:
-    """Requests that the package accepts, one for each of several dtypes."""
-    requests: list[Request] = []
-    index = 10_000
-    while len(requests) < count:
-        frame = frames.make_frame(*recipe, index)
-        index += 1
-        # A threshold of 0 leaves the reach out of the faults' way.
-        frame.request.detection_threshold = 0.0
-        requests.append(frame.request)
-    return requests
+    """Requests that the package accepts, one for each of several dtypes, the caller's own."""
+    return [copy.deepcopy(valid_request(*recipe, 10_000 + index)) for index in range(count)]
 
 
 def refusal(arguments: Arguments) -> Expected | None:
