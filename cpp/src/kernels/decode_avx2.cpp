@@ -18,14 +18,12 @@ void store(void *to, Vector value) { _mm256_storeu_si256(static_cast<Vector *>(t
 
 __m128i load_half(const void *from) { return _mm_loadu_si128(static_cast<const __m128i *>(from)); }
 
-// Clears the upper halves of the vector registers at the end of a kernel: code for the baseline, which runs next, would wait
-// for them in every instruction. Compilers do so themselves, except where vectors are parameters of what was called last.
-struct CleanRegisters {
-  CleanRegisters() = default;
-  CleanRegisters(const CleanRegisters &) = delete;
-  CleanRegisters &operator=(const CleanRegisters &) = delete;
-  ~CleanRegisters() { _mm256_zeroupper(); }
-};
+// Returns what a kernel found, with the upper halves of the vector registers cleared: code for the baseline, which runs next,
+// would wait for them in every instruction. Compilers clear them too, except where vectors are parameters of the last call.
+std::size_t cleaned(std::size_t count) {
+  _mm256_zeroupper();
+  return count;
+}
 
 // One bit a byte.
 std::uint32_t byte_mask(Vector value) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(value)); }
@@ -541,7 +539,6 @@ std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::
 template <typename Lane>
 std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
                       std::uint32_t *hits) {
-  const CleanRegisters clean;
   if (gate.threshold > Lane::highest) {
     return 0;
   }
@@ -549,10 +546,10 @@ std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t ro
     return every_index(rows, hits);
   }
   switch (order_of<Lane>(gate.flip)) {
-    case Order::Signed: return gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits);
-    case Order::Unsigned: return gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits);
-    case Order::Reversed: return gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits);
-    default: return gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits);
+    case Order::Signed: return cleaned(gate_rows_in_order<Lane, Order::Signed>(base, rows, row_step, length, gate, hits));
+    case Order::Unsigned: return cleaned(gate_rows_in_order<Lane, Order::Unsigned>(base, rows, row_step, length, gate, hits));
+    case Order::Reversed: return cleaned(gate_rows_in_order<Lane, Order::Reversed>(base, rows, row_step, length, gate, hits));
+    default: return cleaned(gate_rows_in_order<Lane, Order::Flipped>(base, rows, row_step, length, gate, hits));
   }
 }
 
@@ -617,7 +614,6 @@ std::size_t gate_planes_in_order(const std::uint8_t *base, std::size_t cells, st
 template <typename Lane>
 std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t planes, std::size_t plane_step, Gate gate,
                         void *marks, std::uint32_t *hits) {
-  const CleanRegisters clean;
   if (gate.threshold > Lane::highest || planes == 0) {
     return 0;
   }
@@ -625,12 +621,13 @@ std::size_t gate_planes(const std::uint8_t *base, std::size_t cells, std::size_t
     return every_index(cells, hits);
   }
   switch (order_of<Lane>(gate.flip)) {
-    case Order::Signed: return gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits);
+    case Order::Signed:
+      return cleaned(gate_planes_in_order<Lane, Order::Signed>(base, cells, planes, plane_step, gate, marks, hits));
     case Order::Unsigned:
-      return gate_planes_in_order<Lane, Order::Unsigned>(base, cells, planes, plane_step, gate, marks, hits);
+      return cleaned(gate_planes_in_order<Lane, Order::Unsigned>(base, cells, planes, plane_step, gate, marks, hits));
     case Order::Reversed:
-      return gate_planes_in_order<Lane, Order::Reversed>(base, cells, planes, plane_step, gate, marks, hits);
-    default: return gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits);
+      return cleaned(gate_planes_in_order<Lane, Order::Reversed>(base, cells, planes, plane_step, gate, marks, hits));
+    default: return cleaned(gate_planes_in_order<Lane, Order::Flipped>(base, cells, planes, plane_step, gate, marks, hits));
   }
 }
 
@@ -769,7 +766,6 @@ std::size_t gate_stripes_8_in_order(const std::uint8_t *base, std::size_t cells,
 
 std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
                            std::size_t segments, Gate gate, std::uint32_t *hits) {
-  const CleanRegisters clean;
   if (gate.threshold > Lane8::highest) {
     return 0;
   }
@@ -777,9 +773,11 @@ std::size_t gate_stripes_8(const std::uint8_t *base, std::size_t cells, const st
     return every_stripe_cell(cells, masks, segments, hits);
   }
   switch (order_of<Lane8>(gate.flip)) {
-    case Order::Signed: return gate_stripes_8_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
-    case Order::Unsigned: return gate_stripes_8_in_order<Order::Unsigned>(base, cells, offsets, masks, segments, gate, hits);
-    default: return gate_stripes_8_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Signed:
+      return cleaned(gate_stripes_8_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits));
+    case Order::Unsigned:
+      return cleaned(gate_stripes_8_in_order<Order::Unsigned>(base, cells, offsets, masks, segments, gate, hits));
+    default: return cleaned(gate_stripes_8_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits));
   }
 }
 
@@ -870,7 +868,6 @@ std::size_t gate_stripes_16_in_order(const std::uint8_t *base, std::size_t cells
 
 std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const std::size_t *offsets, const std::uint16_t *masks,
                             std::size_t segments, Gate gate, std::uint32_t *hits) {
-  const CleanRegisters clean;
   if (gate.threshold > Lane16::highest) {
     return 0;
   }
@@ -878,9 +875,11 @@ std::size_t gate_stripes_16(const std::uint8_t *base, std::size_t cells, const s
     return every_stripe_cell(cells, masks, segments, hits);
   }
   switch (order_of<Lane16>(gate.flip)) {
-    case Order::Signed: return gate_stripes_16_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits);
-    case Order::Reversed: return gate_stripes_16_in_order<Order::Reversed>(base, cells, offsets, masks, segments, gate, hits);
-    default: return gate_stripes_16_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits);
+    case Order::Signed:
+      return cleaned(gate_stripes_16_in_order<Order::Signed>(base, cells, offsets, masks, segments, gate, hits));
+    case Order::Reversed:
+      return cleaned(gate_stripes_16_in_order<Order::Reversed>(base, cells, offsets, masks, segments, gate, hits));
+    default: return cleaned(gate_stripes_16_in_order<Order::Flipped>(base, cells, offsets, masks, segments, gate, hits));
   }
 }
 
