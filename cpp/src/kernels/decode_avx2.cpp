@@ -341,7 +341,7 @@ template <typename Lane, Order order, std::size_t vectors>
 
 // Calls may_pass(index) for each block of `block` rows or cells, a bound that costs little, and passing(index) where it holds,
 // which has bit i set when row index + i passes. No branch depends on a single block: those that may pass are collected over
-// a stretch. Where most blocks of a stretch pass, the bound is not asked in the next one.
+// a stretch. Where most blocks of a stretch may pass, the bound is not asked in the next one.
 template <std::size_t block, typename MayPass, typename Passing>
 [[gnu::always_inline]] inline std::size_t gate_blocks(std::size_t first, std::size_t end, std::uint32_t *hits,
                                                       std::size_t count, MayPass may_pass, Passing passing) {
@@ -363,7 +363,7 @@ template <std::size_t block, typename MayPass, typename Passing>
         count = emit_byte(bits >> group & 0xFFU, flagged[flag] + group, hits, count);
       }
     }
-    crowded = 2 * passed * block > stretch_end - stretch;
+    crowded = 2 * block * (crowded ? passed : flags) > stretch_end - stretch;
   }
   return count;
 }
