@@ -1072,7 +1072,22 @@ Best best_of(const Keys &order, const typename Keys::Bits *elements, std::size_t
   return {key, static_cast<std::uint32_t>(at + static_cast<std::size_t>(__builtin_ctzll(mask)))};
 }
 
+// 16 to 31 elements in two halves of a vector, which overlap.
+Best best_of_short_row(const std::uint8_t *elements, std::size_t length, std::uint32_t flip) {
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const __m128i first = load_half(elements);
+  const __m128i last = load_half(elements + length - 16);
+  const std::int32_t key = largest_of_16(_mm_max_epi8(_mm_xor_si128(first, flips), _mm_xor_si128(last, flips)));
+  const __m128i wanted = _mm_xor_si128(_mm_set1_epi8(static_cast<char>(key)), flips);
+  const auto first_mask = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(first, wanted)));
+  const auto last_mask = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(last, wanted)));
+  return {key, trailing_zeros(first_mask | last_mask << (length - 16))};
+}
+
 Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip) {
+  if (length >= 16 && length < vector_bytes) {
+    return best_of_short_row(elements, length, flip);
+  }
   return best_of(Keys8{_mm256_set1_epi8(static_cast<char>(flip)), flip}, elements, length);
 }
 
