@@ -55,7 +55,7 @@ class Scratch {
 public:
   Scratch(std::uint32_t boxes, std::uint32_t chains, bool indexed) {
     plan_.context.chains = chains;
-    plan_.context.suppression_blocks = boxes;
+    plan_.context.suppression_blocks = static_cast<std::uint32_t>(AcceptedBoxes::blocks_for(boxes, chains));
     plan_.context.indexed_boxes = indexed ? boxes : 0;
     plan_.context.index_buckets = indexed ? static_cast<std::uint32_t>(BoxIndex::buckets_for(boxes)) : 0;
     ops::boxdecode::detail::lay_out(plan_.context);
@@ -358,6 +358,26 @@ TEST(AcceptedBoxes, DecidesAsEveryBoxInTurnWithAndWithoutAnIndex) {
   EXPECT_GT(answers[0], 30000U);
   EXPECT_GT(answers[1], 30000U);
   EXPECT_GT(long_chains, 40U);
+}
+
+// Boxes dealt to chains nine at a time (where a run begins), one run more at a time, in turn, and at random.
+TEST(AcceptedBoxes, NeverNeedMoreBlocksThanPlanned) {
+  Random random(seed + 3);
+  for (std::uint32_t chains = 1; chains <= 24; ++chains) {
+    for (std::uint32_t boxes = 1; boxes <= 400; boxes += boxes < 100 ? 1 : 7) {
+      for (std::uint32_t deal : {9U, 41U, 1U, 0U}) {
+        Scratch scratch(2 * boxes, 2 * chains, false);  // with room to spare
+        const Frame frame = scratch.frame(1, detail::scalar_kernels);
+        AcceptedBoxes accepted(frame);
+        for (std::uint32_t box = 0; box < boxes; ++box) {
+          const auto any = static_cast<std::uint32_t>(random.whole(0, static_cast<std::int32_t>(chains) - 1));
+          accepted.append({0, 0, 1, 1, 1}, deal == 0 ? any : box / deal % chains);
+        }
+        ASSERT_LE(accepted.blocks_used(), AcceptedBoxes::blocks_for(boxes, chains))
+            << boxes << " boxes, " << chains << " chains, " << deal << " at a time";
+      }
+    }
+  }
 }
 
 // ---- what is planned --------------------------------------------------------------------------------------------------

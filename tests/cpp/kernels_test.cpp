@@ -615,6 +615,7 @@ SuppressionBlock empty_block() {
   std::fill_n(block.y2, SuppressionBlock::lanes, INT32_MIN);
   std::fill_n(block.area, SuppressionBlock::lanes, 0U);
   block.next = SuppressionBlock::end;
+  block.behind = 0;
   block.used = 0;
   return block;
 }

@@ -36,6 +36,7 @@ struct SuppressionBlock {
   std::uint32_t area[lanes];
   std::uint32_t next;
   std::uint32_t used;
+  std::uint32_t behind;  ///< blocks behind this one in the pool that are kept for the chain
 };
 
 /// A box to be held against accepted boxes, |corner| ≤ 10,000,000, area < 2^31.

@@ -6,7 +6,7 @@
 
 #include "boxdecode/context/access.h"
 #include "boxdecode/outputs/outputs.h"
-#include "boxdecode/suppress/box_index.h"
+#include "boxdecode/suppress/accepted.h"
 #include "kernels/dispatch.h"
 #include "numeric/exp32.h"
 #include "numeric/rounding.h"
@@ -256,10 +256,9 @@ void prepare_context(PlanState &plan, std::uint64_t locations) {
   layout.candidates = saturated(plan.streaming ? capacity : locations);
   layout.buckets = saturated(std::bit_ceil(static_cast<std::uint64_t>(layout.candidates)));
   if (plan.suppresses) {
-    constexpr std::uint64_t lanes = simaai::kernels::detail::SuppressionBlock::lanes;
     const std::uint64_t accepted = std::min<std::uint64_t>(capacity, locations);
     layout.chains = saturated(chains);
-    layout.suppression_blocks = saturated(std::min(accepted, accepted / lanes + chains));
+    layout.suppression_blocks = saturated(AcceptedBoxes::blocks_for(accepted, chains));
     if (BoxIndex::serves(accepted)) {
       layout.indexed_boxes = saturated(accepted);
       layout.index_buckets = saturated(BoxIndex::buckets_for(accepted));

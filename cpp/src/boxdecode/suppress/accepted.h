@@ -17,9 +17,19 @@ namespace simaai::kernels::ops::boxdecode::detail {
           static_cast<std::uint32_t>(round_half_away((box.x2 - box.x1) * (box.y2 - box.y1)))};
 }
 
-/// The accepted boxes of a frame, chained by class.
+/// The accepted boxes of a frame, chained by class. The first block of a chain stands alone; from then on a chain takes runs of
+/// blocks that lie side by side, which a walk meets in the order of memory.
 class AcceptedBoxes {
 public:
+  static constexpr std::uint32_t run = 4;
+
+  /// How many blocks so many boxes in so many chains need at most.
+  [[nodiscard]] static constexpr std::uint64_t blocks_for(std::uint64_t accepted, std::uint64_t chains) noexcept {
+    constexpr std::uint64_t lanes = simaai::kernels::detail::SuppressionBlock::lanes;
+    const std::uint64_t chains_with_runs = std::min(chains, accepted / (lanes + 1));
+    return std::min(accepted, accepted / lanes + chains + (run - 1) * chains_with_runs);
+  }
+
   explicit AcceptedBoxes(const Frame &frame) noexcept
       : kernels_(frame.kernels), limit_(frame.plan.suppression_limit),
         blocks_(frame.part<simaai::kernels::detail::SuppressionBlock>(frame.plan.context.blocks_offset)),
@@ -38,13 +48,25 @@ public:
   }
 
   [[nodiscard]] const simaai::kernels::detail::SuppressionBlock *pool() const noexcept { return blocks_; }
+  [[nodiscard]] std::uint32_t blocks_used() const noexcept { return used_; }
   [[nodiscard]] std::uint32_t first_block(std::uint32_t chain) const noexcept { return chains_[chain]; }
 
   void append(const simaai::kernels::detail::RoundedBox &box, std::uint32_t chain) noexcept {
     using simaai::kernels::detail::SuppressionBlock;
     std::uint32_t index = chains_[chain];
     if (index == SuppressionBlock::end || blocks_[index].used == SuppressionBlock::lanes) {
-      SuppressionBlock &fresh = blocks_[used_];
+      std::uint32_t behind = 0;
+      std::uint32_t place = used_;
+      if (index == SuppressionBlock::end) {
+        used_ += 1;
+      } else if (blocks_[index].behind > 0) {
+        behind = blocks_[index].behind - 1;
+        place = index + 1;
+      } else {
+        behind = run - 1;
+        used_ += run;
+      }
+      SuppressionBlock &fresh = blocks_[place];
       std::fill_n(fresh.x1, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::max());
       std::fill_n(fresh.y1, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::max());
       std::fill_n(fresh.x2, SuppressionBlock::lanes, std::numeric_limits<std::int32_t>::min());
@@ -52,8 +74,9 @@ public:
       std::fill_n(fresh.area, SuppressionBlock::lanes, 0U);
       fresh.used = 0;
       fresh.next = index;
-      index = used_++;
-      chains_[chain] = index;
+      fresh.behind = behind;
+      index = place;
+      chains_[chain] = place;
     }
     SuppressionBlock &block = blocks_[index];
     const std::uint32_t lane = block.used++;
