@@ -61,7 +61,9 @@ std::size_t decode_next(const Frame &frame, Ordering &ordering, Decoded *decoded
     const std::uint32_t place = candidate->location - head.first_location;
     const bool one = head.anchors == 1;
     const Site site = site_of(head, one ? place : place / head.anchors, one ? 0 : place % head.anchors);
-    touch_lane(frame, head.boxes, site.cell, site.anchor);
+    // Candidates come by score, which jumps about in the tensor.
+    touch(frame.port(head.boxes).reader, frame.input(head.boxes.port), site.cell, head.boxes.first(site.anchor),
+          head.boxes.count);
     decoded[count] = {candidate, &head, site, {}};
   }
   for (std::size_t i = 0; i < count; ++i) {

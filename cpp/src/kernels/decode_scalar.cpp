@@ -109,11 +109,12 @@ Best best_8(const std::uint8_t *elements, std::size_t length, std::uint32_t flip
 }
 
 Best best_blocks_8(const std::uint8_t *block, std::size_t block_step, std::size_t length, std::uint32_t flip) {
-  Best best{as_signed<std::uint8_t>(block[0] ^ flip), 0};
-  for (std::size_t lane = 1; lane < length; ++lane) {
-    const std::int32_t key = as_signed<std::uint8_t>(block[lane / 16 * block_step + lane % 16] ^ flip);
-    if (key > best.key) {
-      best = {key, static_cast<std::uint32_t>(lane)};
+  Best best = best_8(block, length < 16 ? length : 16, flip);
+  for (std::size_t lane = 16; lane < length; lane += 16) {
+    block += block_step;
+    const Best next = best_8(block, length - lane < 16 ? length - lane : 16, flip);
+    if (next.key > best.key) {
+      best = {next.key, static_cast<std::uint32_t>(lane) + next.index};
     }
   }
   return best;

@@ -69,32 +69,10 @@ struct Frame {
 [[nodiscard]] inline const void *raw_lane(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t anchor) {
   const Reader &reader = frame.port(lane).reader;
   if (reader.memory == Memory::Rows && lane.step == 1) {
-    return frame.input(lane.port) + cell * reader.cell_step + lane.first(anchor) * reader.channel_step;
+    return row_of_cell(reader, frame.input(lane.port), cell, lane.first(anchor));
   }
   return reader.fetch(reader, frame.input(lane.port), cell, lane.first(anchor), lane.step, lane.count,
                       frame.part<std::byte>(frame.plan.context.raw_offset));
-}
-
-/// Brings the memory of a lane near ahead of its use: candidates are visited by score, which jumps about in the tensor. Reads
-/// instead of prefetch instructions, of which virtual machines were seen to drop those that miss.
-inline void touch_lane(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t anchor) {
-  constexpr std::size_t line_bytes = 64;
-  const Reader &reader = frame.port(lane).reader;
-  if (reader.memory == Memory::Rows) {
-    const volatile std::byte *first =
-        frame.input(lane.port) + cell * reader.cell_step + lane.first(anchor) * reader.channel_step;
-    const std::size_t last = (lane.count - 1) * reader.channel_step;
-    for (std::size_t at = 0; at < last; at += line_bytes) {
-      static_cast<void>(first[at]);
-    }
-    static_cast<void>(first[last]);
-  } else if (reader.run_cells != 0) {
-    const Blocks blocks = blocks_of_cell(reader, frame.input(lane.port), cell, lane.first(anchor));
-    const volatile std::byte *first = blocks.first;
-    for (std::uint32_t lanes = 0; lanes < lane.count; lanes += 16, first += blocks.step) {
-      static_cast<void>(*first);
-    }
-  }
 }
 
 /// Values of a lane, at most a few (boxes, keypoints, coefficients) or as many as `values` has room for.

@@ -179,7 +179,7 @@ DecodeBox box_decoder(BoxForm form, const PlanState &plan, const HeadPlan &head)
       if (head.box_exponentials == nullptr) {
         return ltrb_bins;
       }
-      return head.boxes.count == 64 && in_blocks(plan, head.boxes) ? ltrb_blocks_from_table : ltrb_bins_from_table;
+      return head.boxes.count == 4 * block_lanes && in_blocks(plan, head.boxes) ? ltrb_blocks_from_table : ltrb_bins_from_table;
     case BoxForm::CenterSizePixels: return center_size_pixels;
     case BoxForm::ExpCells: return exp_cells;
     case BoxForm::SigmoidAnchor: return sigmoid_anchor;

@@ -14,7 +14,7 @@ Extent extent_of(const TensorSpec &spec) {
 template <typename Element>
 const void *fetch_dense(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
                         std::uint32_t step, std::uint32_t count, void *scratch) {
-  const std::byte *from = base + cell * reader.cell_step + first * reader.channel_step;
+  const std::byte *from = row_of_cell(reader, base, cell, first);
   const std::size_t stride = step * reader.channel_step;
   if (stride == sizeof(Element) || count == 1) {
     return from;
@@ -92,8 +92,8 @@ const void *fetch_stripes(const Reader &reader, const std::byte *base, std::uint
                           std::uint32_t step, std::uint32_t count, void *scratch) {
   constexpr std::size_t element = split16 ? 2 : 1;
   auto *to = static_cast<std::uint8_t *>(scratch);
-  if (step == 1 && first % 16 == 0 && reader.tile_c == reader.extent.channels) {
-    // Whole blocks of the only slice. The last one may bring lanes beyond the count, for which scratch has room.
+  if (are_blocks(reader, first, step)) {
+    // The last one may bring lanes beyond the count, for which scratch has room.
     const Blocks blocks = blocks_of_cell(reader, base, cell, first);
     const auto *lanes = reinterpret_cast<const std::uint8_t *>(blocks.first);
     for (std::uint32_t i = 0; i < count; i += 16, lanes += blocks.step) {
@@ -150,6 +150,24 @@ Blocks blocks_of_cell(const Reader &reader, const std::byte *base, std::uint32_t
   const SpatialTile tile = tile_of_cell(reader, cell, place);
   return {base + stripe_of(reader, tile, channel).offset + place * stripe_bytes,
           static_cast<std::size_t>(tile.rows) * tile.columns * stripe_bytes};
+}
+
+void touch(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t count) noexcept {
+  constexpr std::size_t line_bytes = 64;
+  if (reader.memory == Memory::Rows) {
+    const volatile std::byte *row = row_of_cell(reader, base, cell, first);
+    const std::size_t last = (count - 1) * reader.channel_step;
+    for (std::size_t at = 0; at < last; at += line_bytes) {
+      static_cast<void>(row[at]);
+    }
+    static_cast<void>(row[last]);
+  } else if (reader.run_cells != 0) {
+    const Blocks blocks = blocks_of_cell(reader, base, cell, first);
+    const volatile std::byte *block = blocks.first;
+    for (std::uint32_t lanes = 0; lanes < count; lanes += 16, block += blocks.step) {
+      static_cast<void>(*block);
+    }
+  }
 }
 
 std::size_t element_bytes(DType dtype) noexcept {

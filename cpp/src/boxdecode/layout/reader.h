@@ -62,11 +62,28 @@ struct Reader {
                        std::uint32_t count, void *scratch) = nullptr;
 };
 
+inline constexpr std::uint32_t block_lanes = 16;
+
 /// Blocks of 16 lanes of one cell, `step` bytes apart.
 struct Blocks {
   const std::byte *first = nullptr;
   std::size_t step = 0;
 };
+
+/// Rows: where a channel of a cell is.
+[[nodiscard]] inline const std::byte *row_of_cell(const Reader &reader, const std::byte *base, std::uint32_t cell,
+                                                  std::uint32_t channel) noexcept {
+  return base + cell * reader.cell_step + channel * reader.channel_step;
+}
+
+/// Whether channels first, first + step, … are whole blocks of the only channel slice, which blocks_of_cell finds.
+[[nodiscard]] constexpr bool are_blocks(const Reader &reader, std::uint32_t first, std::uint32_t step) noexcept {
+  return reader.memory == Memory::Stripes && reader.tile_c == reader.extent.channels && first % 16 == 0 && step == 1;
+}
+
+/// Reads a byte of each cache line of `count` channels of a cell, in rows and in tiles of whole rows, to have them near when
+/// they are wanted. Reads, because prefetch instructions had no effect on a virtual machine where reads halved a frame's time.
+void touch(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t count) noexcept;
 
 /// Stripes of a tensor that is one channel slice: the blocks of a cell from `channel` on, a multiple of 16.
 [[nodiscard]] Blocks blocks_of_cell(const Reader &reader, const std::byte *base, std::uint32_t cell,

@@ -181,8 +181,7 @@ struct PlanState {
 /// Whether a lane is whole blocks of 8-bit stripes, which can be read where they lie (blocks_of_cell).
 [[nodiscard]] inline bool in_blocks(const PlanState &plan, const Lane &lane) noexcept {
   const Reader &reader = plan.ports[lane.port].reader;
-  return reader.memory == Memory::Stripes && reader.element_size == 1 && reader.tile_c == reader.extent.channels &&
-         lane.step == 1 && lane.origin % 16 == 0 && lane.anchor_step % 16 == 0;
+  return reader.element_size == 1 && are_blocks(reader, lane.origin, lane.step) && lane.anchor_step % 16 == 0;
 }
 
 /// Chooses the function of each word. The only place where words become code.
