@@ -122,9 +122,8 @@ def _load_heads(path: Path) -> dict[str, npt.NDArray[Any]] | npt.NDArray[Any]:
                 return {name: loaded[name] for name in loaded.files}
     except OSError:
         raise
-    except (
-        Exception
-    ) as error:  # zipfile, zlib, tokenize, memory: a broken file raises nearly anything
+    # zipfile, zlib, tokenize, memory: a broken file raises nearly anything.
+    except Exception as error:
         raise UserError(f"{path} is no .npz or .npy file of plain arrays: {error}") from error
 
 
