@@ -69,7 +69,7 @@ struct Frame {
 [[nodiscard]] inline const void *raw_lane(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t anchor) {
   const Reader &reader = frame.port(lane).reader;
   if (reader.memory == Memory::Rows && lane.step == 1) {
-    return row_of_cell(reader, frame.input(lane.port), cell, lane.first(anchor));
+    return address_of(reader, frame.input(lane.port), cell, lane.first(anchor));
   }
   return reader.fetch(reader, frame.input(lane.port), cell, lane.first(anchor), lane.step, lane.count,
                       frame.part<std::byte>(frame.plan.context.raw_offset));

@@ -14,7 +14,7 @@ Extent extent_of(const TensorSpec &spec) {
 template <typename Element>
 const void *fetch_dense(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first,
                         std::uint32_t step, std::uint32_t count, void *scratch) {
-  const std::byte *from = row_of_cell(reader, base, cell, first);
+  const std::byte *from = address_of(reader, base, cell, first);
   const std::size_t stride = step * reader.channel_step;
   if (stride == sizeof(Element) || count == 1) {
     return from;
@@ -155,7 +155,7 @@ Blocks blocks_of_cell(const Reader &reader, const std::byte *base, std::uint32_t
 void touch(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t count) noexcept {
   constexpr std::size_t line_bytes = 64;
   if (reader.memory == Memory::Rows) {
-    const volatile std::byte *row = row_of_cell(reader, base, cell, first);
+    const volatile std::byte *row = address_of(reader, base, cell, first);
     const std::size_t last = (count - 1) * reader.channel_step;
     for (std::size_t at = 0; at < last; at += line_bytes) {
       static_cast<void>(row[at]);

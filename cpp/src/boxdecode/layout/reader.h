@@ -70,9 +70,9 @@ struct Blocks {
   std::size_t step = 0;
 };
 
-/// Rows: where a channel of a cell is.
-[[nodiscard]] inline const std::byte *row_of_cell(const Reader &reader, const std::byte *base, std::uint32_t cell,
-                                                  std::uint32_t channel) noexcept {
+/// Rows and Planes: where a channel of a cell is.
+[[nodiscard]] inline const std::byte *address_of(const Reader &reader, const std::byte *base, std::uint32_t cell,
+                                                 std::uint32_t channel) noexcept {
   return base + cell * reader.cell_step + channel * reader.channel_step;
 }
 

@@ -42,14 +42,14 @@ PixelRun prototype_run(const Frame &frame, std::uint32_t first_cell, std::uint32
   const Reader &reader = frame.port(lane).reader;
   const std::byte *base = frame.input(lane.port);
   if (reader.memory == Memory::Rows) {
-    return {reinterpret_cast<const std::uint8_t *>(base) + first_cell * reader.cell_step, reader.cell_step};
+    return {reinterpret_cast<const std::uint8_t *>(address_of(reader, base, first_cell, 0)), reader.cell_step};
   }
   auto *to = frame.part<std::uint8_t>(frame.plan.context.mask_raw_offset);
   const std::size_t element = reader.element_size;
   const std::size_t step = lane.count * element;
   if (reader.memory == Memory::Planes) {
     for (std::uint32_t j = 0; j < lane.count; ++j) {
-      const std::byte *plane = base + j * reader.channel_step + first_cell * reader.cell_step;
+      const std::byte *plane = address_of(reader, base, first_cell, j);
       for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
         std::memcpy(to + pixel * step + j * element, plane + pixel * element, element);
       }

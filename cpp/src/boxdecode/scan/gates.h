@@ -12,7 +12,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 template <typename Visit>
 void gate_memory_rows(const Frame &frame, const HeadPlan &head, const Lane &lane, const ScoreMap &map, Visit visit) {
   const Reader &reader = frame.port(lane).reader;
-  const auto *base = reinterpret_cast<const std::uint8_t *>(frame.input(lane.port));
+  const std::byte *base = frame.input(lane.port);
   auto *hits = frame.part<std::uint32_t>(frame.plan.context.hits_offset);
   const auto gate_rows = reader.element_size == 1   ? frame.kernels.gate_rows_8
                          : reader.element_size == 2 ? frame.kernels.gate_rows_16
@@ -24,7 +24,7 @@ void gate_memory_rows(const Frame &frame, const HeadPlan &head, const Lane &lane
   const std::uint32_t rows = one_run ? head.cells * head.anchors : head.cells;
   const std::size_t row_step = one_run && head.anchors > 1 ? anchor_bytes : reader.cell_step;
   for (std::uint32_t run = 0; run < runs; ++run) {
-    const std::uint8_t *first = base + lane.first(run) * reader.channel_step;
+    const auto *first = reinterpret_cast<const std::uint8_t *>(address_of(reader, base, 0, lane.first(run)));
     for (std::uint32_t begin = 0; begin < rows; begin += gate_chunk) {
       const std::uint32_t count = std::min(gate_chunk, rows - begin);
       const std::size_t hit = gate_rows(first + begin * row_step, count, row_step, lane.count, map.gate, hits);
@@ -43,7 +43,7 @@ void gate_memory_rows(const Frame &frame, const HeadPlan &head, const Lane &lane
 template <typename Visit>
 void gate_memory_planes(const Frame &frame, const HeadPlan &head, const Lane &lane, const ScoreMap &map, Visit visit) {
   const Reader &reader = frame.port(lane).reader;
-  const auto *base = reinterpret_cast<const std::uint8_t *>(frame.input(lane.port));
+  const std::byte *base = frame.input(lane.port);
   auto *hits = frame.part<std::uint32_t>(frame.plan.context.hits_offset);
   auto *marks = frame.part<std::byte>(frame.plan.context.marks_offset);
   const auto gate_planes = reader.element_size == 1   ? frame.kernels.gate_planes_8
@@ -53,7 +53,7 @@ void gate_memory_planes(const Frame &frame, const HeadPlan &head, const Lane &la
   for (std::uint32_t begin = 0; begin < head.cells; begin += gate_chunk) {
     const std::uint32_t count = std::min(gate_chunk, head.cells - begin);
     for (std::uint32_t anchor = 0; anchor < head.anchors; ++anchor) {
-      const std::uint8_t *first = base + lane.first(anchor) * reader.channel_step + begin * reader.element_size;
+      const auto *first = reinterpret_cast<const std::uint8_t *>(address_of(reader, base, begin, lane.first(anchor)));
       const std::size_t hit = gate_planes(first, count, lane.count, plane_step, map.gate, marks, hits);
       for (std::size_t i = 0; i < hit; ++i) {
         visit(begin + hits[i], anchor);
