@@ -81,6 +81,18 @@ const char *dtype_name(DType dtype) {
   return "";
 }
 
+std::size_t element_bytes(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::Int8:
+    case DType::UInt8: return 1;
+    case DType::BFloat16:
+    case DType::Float16: return 2;
+    case DType::Int32:
+    case DType::Float32: return 4;
+  }
+  return 1;
+}
+
 bool element_fits(Element element, DType dtype) noexcept {
   switch (dtype) {
     case DType::Int8: return element == Element::Int8;
@@ -301,6 +313,22 @@ bool sides_fit(std::span<const py::ssize_t> shape, const std::vector<py::ssize_t
   place.refuse(text);
 }
 
+/// A flat array may be longer than its port, but a whole number of frames is a batch, of which only the first would be read.
+/// Ports smaller than a cache line in buffers of whole cache lines are excepted: padding and shared blocks look like that.
+void refuse_several_frames(const Place &place, const Port &port, const ArrayFacts &facts, bool byte_buffer) {
+  constexpr std::size_t line_bytes = 64;
+  const std::size_t required = port.required_bytes;
+  if (required == 0 || facts.size_bytes == required || facts.size_bytes == 0 || facts.size_bytes % required != 0 ||
+      (required < line_bytes && facts.size_bytes % line_bytes == 0)) {
+    return;
+  }
+  const std::size_t item_bytes = byte_buffer ? 1 : element_bytes(port.spec.dtype);
+  place.refuse(" holds exactly " + std::to_string(facts.size_bytes / required) + " times the " + std::to_string(required) +
+               " bytes of its port, and only the first part would be read: pass one frame at a time, "
+               "array[i * n : (i + 1) * n] with n = " +
+               std::to_string(required / item_bytes) + ", or array[:n] where something else follows the frame");
+}
+
 void check_fits(const Place &place, const Port &port, py::handle array, const ArrayFacts &facts, bool writable) {
   const bool byte_buffer = facts.element == Element::UInt8 && facts.shape.size() == 1;
   if (!byte_buffer) {
@@ -319,6 +347,18 @@ void check_fits(const Place &place, const Port &port, py::handle array, const Ar
   if (writable && facts.read_only) {
     place.refuse(" is read-only: pass a writable array, such as allocate_outputs() gives");
   }
+  if (facts.shape.size() == 1) {
+    refuse_several_frames(place, port, facts, byte_buffer);
+  }
+}
+
+/// numpy.ma.MaskedArray is a NumPy array whose mask lies beside its memory. It exists once numpy.ma is imported.
+bool is_masked(const py::array &array) {
+  if (Py_TYPE(array.ptr()) == py::detail::npy_api::get().PyArray_Type_) {
+    return false;
+  }
+  const auto module = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("numpy.ma").ptr()));
+  return module && py::isinstance(array, module.attr("MaskedArray"));
 }
 
 /// The capsule of `array`. Only exporters that are asked for DLPack 1 can say that their memory is read-only; older ones do
@@ -337,6 +377,11 @@ py::object dlpack_capsule(py::handle array) {
 /// Describes the array, checks it, and keeps what must stay alive.
 ArrayFacts open_array(const Place &place, const Port &port, py::object array, bool writable, References &references) {
   if (py::isinstance<py::array>(array)) {
+    if (is_masked(py::reinterpret_borrow<py::array>(array))) {
+      place.refuse(std::string(" is a numpy.ma.MaskedArray") +
+                   (writable ? ", whose mask would stay: pass array.data"
+                             : ", whose mask would be ignored: pass array.filled(value), or array.data for all elements"));
+    }
     const ArrayFacts facts = facts_of_numpy(py::reinterpret_borrow<py::array>(array));
     check_fits(place, port, array, facts, writable);
     references.keep(std::move(array));

@@ -22,6 +22,7 @@ struct Port {
   std::vector<py::ssize_t> sides;        ///< sides of an array for this port in memory order, those of 1 dropped
   std::vector<py::ssize_t> other_sides;  ///< inputs: the same in the other channel order, for the message
   bool flat_only = false;                ///< the bytes do not lie as an array of the logical shape does
+  std::size_t required_bytes = 0;        ///< inputs: what one frame takes
 };
 
 /// Ports of the inputs or outputs of a plan.

@@ -96,6 +96,9 @@ std::shared_ptr<PythonPlan> make_plan(py::handle inputs, py::handle outputs, con
   };
   op::Plan plan = value_or_raise(check());
   auto input_ports = make_ports(plan.input_specs(), true);
+  for (std::size_t port = 0; port < input_ports.size(); ++port) {
+    input_ports[port].required_bytes = plan.required_bytes(port);
+  }
   auto output_ports = make_ports(plan.output_specs(), false);
   return std::make_shared<PythonPlan>(PythonPlan{std::move(plan), std::move(input_ports), std::move(output_ports)});
 }

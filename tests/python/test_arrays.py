@@ -94,6 +94,102 @@ def test_flat_arrays_may_be_longer_than_needed(arguments: Any, dtype: DType) -> 
     assert run(plan, boxes_of_one(), longer.view(np.uint8)) == 1
 
 
+@pytest.mark.parametrize("dtype", NUMPY_TYPE)
+@pytest.mark.parametrize("frames", [2, 3, 8])
+def test_a_flat_batch_is_refused(arguments: Any, refused: Any, dtype: DType, frames: int) -> None:
+    """Frames one behind the other: decoding the first without a word would lose the others."""
+    plan = single_level(arguments, dtype)
+    batch = np.concatenate([one_score(dtype).reshape(-1)] * frames)
+    needed = plan.required_bytes(1)
+    for flat, n in (
+        (batch, 96),
+        (batch.view(np.uint8), needed),
+        (batch.tobytes(), needed),
+        (memoryview(batch), 96),
+        (DLPackOnly(batch), 96),
+    ):
+        refused(
+            lambda flat=flat: run(plan, boxes_of_one(), flat),
+            ErrorCode.InvalidBuffer,
+            "inputs[1]",
+            f"exactly {frames} times the {needed} bytes",
+            f"array[i * n : (i + 1) * n] with n = {n}",
+        )
+    for i in range(frames):  # the way out that the error names
+        assert run(plan, boxes_of_one(), batch[i * 96 : (i + 1) * 96]) == 1
+    assert run(plan, boxes_of_one(), batch[:-1]) == 1
+
+
+def test_small_ports_may_lie_in_padded_buffers(arguments: Any, refused: Any) -> None:
+    """A port below a cache line divides lines, pages and arenas: that is padding, no batch."""
+    specs = [TensorSpec((2, 2, 4), DType.Int8), TensorSpec((2, 2, 1), DType.Int8)]
+    plan = Plan(
+        **arguments(
+            inputs=specs,
+            heads=[(0, 1)],
+            model_input_size=(16, 16),
+            num_classes=1,
+            quantization={0: (0.01, 0), 1: (0.01, 0)},
+        )
+    )
+    boxes, scores = np.full(16, 100, np.int8), np.zeros(4, np.int8)
+    scores[0] = 75
+    for length in (64, 128, 4096, 1 << 20):
+        padded = np.zeros(length, np.int8)
+        padded[:4] = scores
+        assert run(plan, boxes, padded) == 1
+    refused(lambda: run(plan, boxes, np.tile(scores, 3)), ErrorCode.InvalidBuffer, "inputs[1]", "3")
+    refused(lambda: run(plan, np.tile(boxes, 2), scores), ErrorCode.InvalidBuffer, "inputs[0]", "2")
+
+
+@pytest.mark.parametrize(
+    "layout", [Strided((128, 32, 4, 1)), MlaCBlocked(2, 3, 16)], ids=["strided", "blocked"]
+)
+def test_a_batch_in_a_padded_layout_is_refused(arguments: Any, refused: Any, layout: Any) -> None:
+    plan = single_level(arguments, DType.Int8, layout)
+    needed = plan.required_bytes(1)
+    assert run(plan, boxes_of_one(), bytes(2 * needed + 1)) == 0
+    refused(
+        lambda: run(plan, boxes_of_one(), bytes(2 * needed)),
+        ErrorCode.InvalidBuffer,
+        "inputs[1]",
+        f"exactly 2 times the {needed} bytes",
+    )
+
+
+def test_masked_arrays_are_refused_by_name(arguments: Any, refused: Any) -> None:
+    """A mask lies beside the memory: a masked row would be decoded as if it were not."""
+    plan = single_level(arguments, DType.Float32)
+    scores = one_score(DType.Float32)
+    masked = np.ma.array(scores, mask=scores > 0)
+    for array_ in (masked, masked.reshape(-1), np.ma.array(scores)):
+        refused(
+            lambda array_=array_: run(plan, boxes_of_one(), array_),
+            ErrorCode.InvalidBuffer,
+            "inputs[1]",
+            "numpy.ma.MaskedArray",
+            "array.filled(value)",
+        )
+    assert run(plan, boxes_of_one(), masked.filled(0)) == 0
+    assert run(plan, boxes_of_one(), masked.data) == 1
+    outputs = plan.allocate_outputs()
+    outputs[1] = np.ma.array(outputs[1])
+    refused(
+        lambda: plan.execute(plan.create_context(), [boxes_of_one(), scores], outputs),
+        ErrorCode.InvalidBuffer,
+        "outputs[1]",
+        "numpy.ma.MaskedArray",
+    )
+
+
+def test_other_subclasses_of_arrays_are_taken(arguments: Any, tmp_path: Any) -> None:
+    scores = one_score(DType.Float32)
+    np.save(tmp_path / "scores.npy", scores)
+    mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
+    assert isinstance(mapped, np.memmap)
+    assert run(single_level(arguments, DType.Float32), boxes_of_one(), mapped) == 1
+
+
 def test_ml_dtypes_bfloat16_is_taken(arguments: Any) -> None:
     plan = single_level(arguments, DType.BFloat16)
     scores = np.zeros((4, 8, 3), ml_dtypes.bfloat16)

@@ -216,8 +216,9 @@ private:
 /// Allocates the scratch of one call in flight. Throws nothing but std::bad_alloc. Never null for a plan of check_inference.
 [[nodiscard]] std::unique_ptr<ExecutionContext> create_context(const Plan &plan);
 
-/// Decodes one frame. Inputs and outputs are in port order; a view may be longer than its port needs. On success every byte
-/// of every output is written, rows beyond the count with zeros; on any error none is.
+/// Decodes one frame. Inputs and outputs are in port order; a view may be longer than its port needs, by any amount: what
+/// follows may be padding, other tensors or the next frames of a batch, and is not looked at. On success every byte of every
+/// output is written, rows beyond the count with zeros; on any error none is.
 /// Checked in this order: context, lock, floating-point environment, buffers, overlap. Allocates nothing on success.
 Status execute(const Plan &plan, ExecutionContext &context, std::span<const ConstHostBuffer> inputs,
                std::span<const HostBuffer> outputs);
