@@ -3,11 +3,13 @@
 #include <sstream>
 
 #include <pybind11/native_enum.h>
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <simaai/kernels/version.h>
 
 #include "arrays.h"
+#include "boxdecode/execute.h"
 #include "common.h"
 #include "kernels/dispatch.h"
 #include "params.h"
@@ -103,11 +105,15 @@ std::shared_ptr<PythonPlan> make_plan(py::handle inputs, py::handle outputs, con
   return std::make_shared<PythonPlan>(PythonPlan{std::move(plan), std::move(input_ports), std::move(output_ports)});
 }
 
-/// The one hot path: arrays to buffers, one call without the GIL, an exception only on failure.
+/// The one hot path: arrays to buffers, one call without the GIL, an exception only on failure. `rows_only`: rows of the
+/// outputs beyond the count may stay as they are.
 void execute(const PythonPlan &plan, const op::ImageGeometry *geometry, PythonContext &context, py::handle inputs,
-             py::handle outputs) {
+             py::handle outputs, bool rows_only = false) {
   const auto call = [&](std::span<const ConstHostBuffer> input_buffers, std::span<const HostBuffer> output_buffers) {
     const py::gil_scoped_release released;
+    if (rows_only) {
+      return op::detail::execute_rows(plan.plan, geometry, *context.context, input_buffers, output_buffers);
+    }
     return geometry != nullptr ? op::execute(plan.plan, *geometry, *context.context, input_buffers, output_buffers)
                                : op::execute(plan.plan, *context.context, input_buffers, output_buffers);
   };
@@ -486,6 +492,15 @@ void bind_plan(py::module_ &module) {
           },
           py::arg("context"), py::arg("inputs"), py::arg("outputs"),
           "Decodes one frame: reads the inputs and fills every output, in place and without the GIL.")
+      .def(
+          "_execute_rows",
+          [](const PythonPlan &self, PythonContext &context, const py::object &geometry, const py::object &inputs,
+             const py::object &outputs) {
+            const auto *other = geometry.is_none() ? nullptr : &geometry.cast<const PythonGeometry &>().geometry;
+            execute(self, other, context, inputs, outputs, true);
+          },
+          py::arg("context"), py::arg("geometry"), py::arg("inputs"), py::arg("outputs"),
+          "execute, but rows of the outputs beyond the count stay as they were. For Decoder, which copies the others.")
       .def(
           "with_image_size",
           [](const PythonPlan &self, const py::object &image_size, const py::object &affine) {

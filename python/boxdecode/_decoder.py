@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -163,8 +163,7 @@ class _ThreadState(threading.local):
     """What a thread keeps between calls. Scratch is made with a thread's first frame."""
 
     context: Context | None = None
-    key: object = None
-    geometry: ImageGeometry | None = None
+    outputs: list[npt.NDArray[Any]] | None = None
 
 
 def _frame_geometry(plan: Plan, geometry: ImageGeometry) -> FrameGeometry:
@@ -205,42 +204,46 @@ class Decoder:
     def __call__(
         self,
         heads: Any,
-        image_size: tuple[int, int] | None = None,
+        image_size: Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
         *,
-        affine: tuple[float, float, float, float] | None = None,
+        affine: Affine | Sequence[SupportsFloat] | npt.NDArray[Any] | None = None,
     ) -> Detections:
         """Decodes one frame.
 
         ``heads``: the raw output arrays in port order; where the plan has one input, the array
         alone does as well. ``image_size``: width and height of this frame's image where they
         differ from the plan's original_image_size. ``affine``: the frame's own mapping, required
-        with image_size exactly when the plan's resize policy is Affine.
+        with image_size exactly when the plan's resize policy is Affine. Both are read in this call
+        and not kept.
         """
         state = self._threads
         context = state.context
         if context is None:
             context = state.context = self._plan.create_context()
-        outputs = self._plan.allocate_outputs()
+        geometry = None
         frame_geometry = self._frame_geometry
-        if image_size is None and affine is None:
-            self._plan.execute(context, heads, outputs)
-        else:
-            key = (image_size, affine)
-            geometry = state.geometry
-            if geometry is None or state.key != key:
-                if image_size is None:
-                    image_size = self._plan.params.original_image_size
-                geometry = self._plan.with_image_size(image_size, affine)
-                state.geometry, state.key = geometry, key
-            geometry.execute(context, heads, outputs)
+        if image_size is not None or affine is not None:
+            if image_size is None:
+                image_size = self._plan.params.original_image_size
+            geometry = self._plan.with_image_size(image_size, affine)
             if frame_geometry is not None:
                 frame_geometry = _frame_geometry(self._plan, geometry)
+        # Whole outputs are large where there are masks, so they are reused and their valid rows
+        # copied. A signal handler may call this decoder before that is done: it finds none to use.
+        outputs, state.outputs = state.outputs, None
+        if outputs is None:
+            outputs = self._plan.allocate_outputs()
+        self._plan._execute_rows(context, geometry, heads, outputs)
         count = int(outputs[3][0])
         detections = Detections(
-            outputs[0][:count], outputs[1][:count], outputs[2][:count], geometry=frame_geometry
+            outputs[0][:count].copy(),
+            outputs[1][:count].copy(),
+            outputs[2][:count].copy(),
+            geometry=frame_geometry,
         )
         if self._extra is not None:
-            setattr(detections, self._extra, outputs[4][:count])
+            setattr(detections, self._extra, outputs[4][:count].copy())
+        state.outputs = outputs
         return detections
 
     def __repr__(self) -> str:

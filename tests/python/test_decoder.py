@@ -188,3 +188,71 @@ def test_a_call_allocates_little_and_keeps_nothing(plan: Plan, frame: Any) -> No
     for _ in range(1000):
         plan.execute(context, heads, outputs)
     assert sys.getallocatedblocks() - before < 20
+
+
+def test_a_size_that_the_caller_changes_in_place_counts(arguments: Any, frame: Any) -> None:
+    """A camera loop that keeps one list or array for the size: each call reads it anew.
+
+    The cell's box is 4, 4, 16, 16 in the 64 x 32 model, so 8 units in an image of twice the size.
+    """
+    heads = frame((1, 1, 2, 1, 0.5))
+    decoder = Decoder(Plan(**arguments()))
+    sizes: list[Any] = [[128, 64], np.array([128, 64]), [np.array(128), np.array(64)]]
+    for size in sizes:
+        assert decoder(heads, size).boxes.tolist() == [[8, 8, 32, 32]]
+        assert decoder(heads, size).boxes.tolist() == [[8, 8, 32, 32]]
+        for side, pixels in enumerate((640, 320)):
+            if isinstance(size[side], np.ndarray):
+                size[side][...] = pixels
+            else:
+                size[side] = pixels
+        assert decoder(heads, size).boxes.tolist() == [[40, 40, 160, 160]]
+    decoder = Decoder(Plan(**arguments(resize=Affine(1, 0, 1, 0))))
+    mappings: list[Any] = [[1, 0, 1, 0], np.array([1.0, 0, 1, 0])]
+    for mapping in mappings:
+        assert decoder(heads, affine=mapping).boxes.tolist() == [[4, 4, 16, 16]]
+        mapping[1] = 3
+        assert decoder(heads, affine=mapping).boxes.tolist() == [[7, 4, 16, 16]]
+
+
+def test_sizes_that_are_no_two_integers_are_refused(plan: Plan, frame: Any) -> None:
+    decoder = Decoder(plan)
+    heads = frame((1, 1, 2, 1, 0.5))
+    for size in ((64.0, 32.0), np.array([64.0, 32.0]), "ab", b"ab", 64, (64, None)):
+        for _ in range(2):
+            with pytest.raises(TypeError, match="original_image_size"):
+                decoder(heads, size)  # type: ignore[arg-type]
+    for size in ((64,), (64, 32, 3), np.zeros((0,), int)):
+        with pytest.raises(ValueError, match="original_image_size"):
+            decoder(heads, size)
+    assert decoder(heads, (64, 32)).boxes.tolist() == [[4, 4, 16, 16]]
+
+
+def test_a_decoder_that_is_called_inside_its_own_call(plan: Plan, frame: Any) -> None:
+    """Reused buffers are one call's at a time: here the heads decode another frame on their way."""
+    decoder = Decoder(plan)
+    decoder(frame())
+    inner: list[Detections] = []
+
+    def heads() -> Any:
+        inner.append(decoder(frame((5, 2, 0, 1, 0.75), (1, 1, 1, 1, 0.5))))
+        yield from frame((1, 1, 2, 1, 0.5))
+
+    outer = decoder(heads())
+    assert outer.class_ids.tolist() == [2]
+    assert inner[0].class_ids.tolist() == [0, 1]
+
+
+def test_rows_beyond_the_count_are_the_private_forms_only(
+    plan: Plan, frame: Any, garbage_outputs: Any
+) -> None:
+    """What Decoder calls leaves them; execute writes every byte."""
+    heads = frame((1, 1, 2, 1, 0.5))
+    kept, cleared = garbage_outputs(plan), garbage_outputs(plan)
+    plan._execute_rows(plan.create_context(), None, heads, kept)
+    plan.execute(plan.create_context(), heads, cleared)
+    assert kept[3].tolist() == cleared[3].tolist() == [1]
+    for rows, whole in zip(kept[:3], cleared[:3], strict=True):
+        assert rows[0].tobytes() == whole[0].tobytes()
+        assert (rows[1:].reshape(-1).view(np.uint8) == 0xA5).all()
+        assert not whole[1:].any()

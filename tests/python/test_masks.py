@@ -231,3 +231,43 @@ def test_proposals_of_a_first_stage() -> None:
     assert detections.proposals.tolist() == [[0, 0, 64, 64]]
     assert detections.boxes.tolist() == [[0, 0, 128, 128]]
     assert detections.class_ids.tolist() == [1]
+
+
+def test_kept_masks_hold_nothing_but_their_rows() -> None:
+    """60 frames of one mask out of a capacity of 300: 60 masks stay in memory, not 18,000."""
+    decoder = segmenter(max_detections=300)
+    frame = segment_frame(np.full((8, 16), 50))
+    frame[1][0, 6] = 0  # one detection is left
+    kept = [decoder(frame) for _ in range(60)]
+    for detections in kept:
+        for array in (
+            detections.boxes,
+            detections.scores,
+            detections.class_ids,
+            detections.masks,
+        ):
+            assert array is not None
+            assert array.base is None
+            assert len(array) == 1
+    assert sum(detections.masks.nbytes for detections in kept if detections.masks is not None) == (
+        60 * 8 * 16
+    )
+
+
+def test_frames_with_fewer_masks_do_not_see_older_ones() -> None:
+    """Buffers are reused: a mask is whole in its own frame whatever lay there before."""
+    decoder = segmenter()
+    full, empty = segment_frame(np.full((8, 16), 50)), segment_frame(np.full((8, 16), 50))
+    empty[1][...] = 0
+    one = [head.copy() for head in full]
+    one[1][0, 6] = 0
+    one[0][2, 4] = 0.5  # a smaller box: its mask has zeros where the larger one had values
+    expected = segmenter()(one)
+    for heads, count in ((full, 2), (empty, 0), (full, 2), (one, 1), (full, 2)):
+        detections = decoder(heads)
+        assert detections.masks is not None
+        assert len(detections.masks) == len(detections) == count
+        if heads is one:
+            assert expected.masks is not None
+            assert detections.masks.tobytes() == expected.masks.tobytes()
+            assert (detections.masks == 0).any()

@@ -1,4 +1,4 @@
-#include <simaai/kernels/ops/boxdecode.h>
+#include "boxdecode/execute.h"
 
 #include "boxdecode/check/buffers.h"
 #include "boxdecode/context/access.h"
@@ -101,7 +101,10 @@ std::size_t accept_in_order(const Frame &frame, Ordering &ordering) {
   return count;
 }
 
-void decode_frame(const Frame &frame) {
+// What becomes of the rows beyond the count.
+enum class Rest { Cleared, AsItWas };
+
+void decode_frame(const Frame &frame, Rest rest) {
   const PlanState &plan = frame.plan;
   Collector collector{frame.part<Candidate>(plan.context.candidates_offset), plan.context.candidates};
   for (const HeadPlan &head : plan.heads) {
@@ -109,12 +112,16 @@ void decode_frame(const Frame &frame) {
   }
   Ordering ordering(frame, collector);
   const bool indexed = plan.context.indexed_boxes > 0;
-  finish_outputs(frame,
-                 indexed ? accept_in_order<IndexedBoxes>(frame, ordering) : accept_in_order<AcceptedBoxes>(frame, ordering));
+  const std::size_t count =
+      indexed ? accept_in_order<IndexedBoxes>(frame, ordering) : accept_in_order<AcceptedBoxes>(frame, ordering);
+  if (rest == Rest::Cleared) {
+    clear_rows_from(frame, count);
+  }
+  write_count(frame, count);
 }
 
 Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, ExecutionContext &context,
-           std::span<const ConstHostBuffer> inputs, std::span<const HostBuffer> outputs) {
+           std::span<const ConstHostBuffer> inputs, std::span<const HostBuffer> outputs, Rest rest) {
   const PlanState &state = Access::state(plan);
   ContextState &scratch = Access::state(context);
   if (scratch.plan.get() != &state) {
@@ -132,26 +139,41 @@ Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, Execu
     return *std::move(error);
   }
   decode_frame(Frame{state, *state.kernels, inputs, outputs, mapping, static_cast<float>(image.width),
-                     static_cast<float>(image.height), scratch.block.get()});
+                     static_cast<float>(image.height), scratch.block.get()},
+               rest);
   return {};
 }
 
+Status run(const Plan &plan, const ImageGeometry *geometry, ExecutionContext &context, std::span<const ConstHostBuffer> inputs,
+           std::span<const HostBuffer> outputs, Rest rest) {
+  const PlanState &state = Access::state(plan);
+  if (geometry == nullptr) {
+    return run(plan, state.mapping, state.params.original_image_size, context, inputs, outputs, rest);
+  }
+  if (Access::state(*geometry) != &state) {
+    return Error{ErrorCode::ContextMismatch, "geometry",
+                 "geometry was made from another plan; make it with check_image_geometry from this plan or a copy of it"};
+  }
+  return run(plan, geometry->mapping(), geometry->image_size(), context, inputs, outputs, rest);
+}
+
 }  // namespace
+
+Status execute_rows(const Plan &plan, const ImageGeometry *geometry, ExecutionContext &context,
+                    std::span<const ConstHostBuffer> inputs, std::span<const HostBuffer> outputs) {
+  return run(plan, geometry, context, inputs, outputs, Rest::AsItWas);
+}
+
 }  // namespace detail
 
 Status execute(const Plan &plan, ExecutionContext &context, std::span<const ConstHostBuffer> inputs,
                std::span<const HostBuffer> outputs) {
-  const detail::PlanState &state = detail::Access::state(plan);
-  return detail::run(plan, state.mapping, state.params.original_image_size, context, inputs, outputs);
+  return detail::run(plan, nullptr, context, inputs, outputs, detail::Rest::Cleared);
 }
 
 Status execute(const Plan &plan, const ImageGeometry &geometry, ExecutionContext &context,
                std::span<const ConstHostBuffer> inputs, std::span<const HostBuffer> outputs) {
-  if (detail::Access::state(geometry) != &detail::Access::state(plan)) {
-    return Error{ErrorCode::ContextMismatch, "geometry",
-                 "geometry was made from another plan; make it with check_image_geometry from this plan or a copy of it"};
-  }
-  return detail::run(plan, geometry.mapping(), geometry.image_size(), context, inputs, outputs);
+  return detail::run(plan, &geometry, context, inputs, outputs, detail::Rest::Cleared);
 }
 
 }  // namespace simaai::kernels::ops::boxdecode

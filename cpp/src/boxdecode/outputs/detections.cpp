@@ -10,6 +10,8 @@ namespace {
 
 using simaai::kernels::detail::round_half_away;
 
+constexpr std::size_t count_port = 3;
+
 template <typename Element>
 Element *row(const Frame &frame, std::size_t port, std::size_t slot) {
   return reinterpret_cast<Element *>(static_cast<std::byte *>(frame.outputs[port].data) +
@@ -41,14 +43,16 @@ void write_detection(const Frame &frame, const Corners &corners, float score, st
   *row<std::int32_t>(frame, 2, slot) = static_cast<std::int32_t>(class_id);
 }
 
-void finish_outputs(const Frame &frame, std::size_t count) noexcept {
-  constexpr std::size_t count_port = 3;
+void clear_rows_from(const Frame &frame, std::size_t count) noexcept {
   for (std::size_t port = 0; port < frame.plan.outputs.size(); ++port) {
     if (port != count_port) {
       const OutputPlan &output = frame.plan.outputs[port];
       std::memset(row<std::byte>(frame, port, count), 0, output.bytes - count * output.row_bytes);
     }
   }
+}
+
+void write_count(const Frame &frame, std::size_t count) noexcept {
   *row<std::int32_t>(frame, count_port, 0) = static_cast<std::int32_t>(count);
 }
 

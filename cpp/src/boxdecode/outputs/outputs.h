@@ -12,8 +12,9 @@ using WriteExtra = void (*)(const Frame &frame, const HeadPlan &head, const Site
 void write_detection(const Frame &frame, const Corners &corners, float score, std::uint32_t class_id,
                      std::size_t slot) noexcept;
 
-/// The count, and zeros in every row behind it.
-void finish_outputs(const Frame &frame, std::size_t count) noexcept;
+/// Zeros in every row from `count` on, and the count itself.
+void clear_rows_from(const Frame &frame, std::size_t count) noexcept;
+void write_count(const Frame &frame, std::size_t count) noexcept;
 
 /// The fifth output of a task or recipe: keypoints, a mask or a proposal.
 void write_keypoints(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot);
