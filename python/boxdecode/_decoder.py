@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex, overload
@@ -17,8 +19,26 @@ if TYPE_CHECKING:
     import supervision as _supervision
 
 
+def _finite(value: Any) -> Any:
+    """Numbers and nested lists of them, with None for what JSON has no number for."""
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    return value if math.isfinite(value) else None
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return left is right or np.array_equal(left, right)
+    return bool(left is right or left == right)
+
+
 class Detection(NamedTuple):
-    """One detection. ``box`` is x, y, width, height in original-image pixels."""
+    """One detection, with arrays of its own.
+
+    - ``box``: x, y, width, height in original-image pixels
+    - ``mask`` [H, W] uint8, ``keypoints`` [num_keypoints, 3] float32, ``proposal`` [4] float32 as
+      in ``Detections``, or None
+    """
 
     box: tuple[int, int, int, int]
     score: float
@@ -33,9 +53,38 @@ class Detection(NamedTuple):
         x, y, width, height = self.box
         return x, y, x + width, y + height
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, for ``json.dumps``: the fields that are not None, by name.
+
+        A number that is not finite, such as a NaN keypoint, becomes None. A mask becomes H lists of
+        W integers; ``detection._replace(mask=None).to_dict()`` leaves it out.
+        """
+        entry: dict[str, Any] = {
+            "box": list(self.box),
+            "score": _finite(self.score),
+            "class_id": self.class_id,
+        }
+        for name in ("mask", "keypoints", "proposal"):
+            array = getattr(self, name)
+            if array is not None:
+                entry[name] = _finite(array.tolist()) if array.dtype.kind == "f" else array.tolist()
+        return entry
+
+    def __eq__(self, other: object) -> bool:
+        """Equal fields; arrays are equal when all their elements are."""
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(map(_equal, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
 
 class Detections:
     """What one frame holds, best score first. The arrays belong to this object and can be kept.
+
+    They hold the rows of this object and no others; ``detections[...]`` copies what it picks.
 
     - ``boxes`` [N, 4] int32: x, y, width, height in original-image pixels
     - ``scores`` [N] float32, ``class_ids`` [N] int32
@@ -88,24 +137,30 @@ class Detections:
     @overload
     def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any]) -> Detections: ...
     def __getitem__(self, index: Any) -> Detection | Detections:
-        """One detection for an integer; else those that a slice, mask or index array picks."""
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            x, y, width, height = self.boxes[index].tolist()
+        """One detection for an integer; else those that a slice, mask or list of indexes picks.
+
+        Taken are an integer (of Python or NumPy, or a 0-d array of integers), a slice, a list or
+        1-D array of integers in any order, and a list or 1-D array of one boolean per detection.
+        Raises TypeError for anything else and IndexError for what points beyond the detections.
+        """
+        picked = _picked(index, len(self))
+        if isinstance(picked, int):
+            x, y, width, height = self.boxes[picked].tolist()
             return Detection(
                 (x, y, width, height),
-                float(self.scores[index]),
-                int(self.class_ids[index]),
-                None if self.masks is None else self.masks[index],
-                None if self.keypoints is None else self.keypoints[index],
-                None if self.proposals is None else self.proposals[index],
+                float(self.scores[picked]),
+                int(self.class_ids[picked]),
+                None if self.masks is None else self.masks[picked].copy(),
+                None if self.keypoints is None else self.keypoints[picked].copy(),
+                None if self.proposals is None else self.proposals[picked].copy(),
             )
         return Detections(
-            self.boxes[index],
-            self.scores[index],
-            self.class_ids[index],
-            masks=None if self.masks is None else self.masks[index],
-            keypoints=None if self.keypoints is None else self.keypoints[index],
-            proposals=None if self.proposals is None else self.proposals[index],
+            self.boxes[picked],
+            self.scores[picked],
+            self.class_ids[picked],
+            masks=None if self.masks is None else self.masks[picked],
+            keypoints=None if self.keypoints is None else self.keypoints[picked],
+            proposals=None if self.proposals is None else self.proposals[picked],
             geometry=self._geometry,
         )
 
@@ -120,12 +175,13 @@ class Detections:
         return f"<boxdecode.Detections: {', with '.join([str(len(self)), *extras])}>"
 
     def masks_in_image(
-        self, indices: int | np.integer[Any] | slice | Iterable[int] | None = None
+        self,
+        indices: int | np.integer[Any] | slice | Iterable[int] | npt.NDArray[Any] | None = None,
     ) -> npt.NDArray[np.uint8]:
         """[N, height, width] uint8: masks in original-image pixels, all by default.
 
-        ``indices`` picks as ``detections[indices]`` does: a slice, a boolean mask or indexes; an
-        integer gives one mask, [height, width].
+        ``indices`` picks as ``detections[indices]`` does, and may be any iterable of integers or of
+        booleans; an integer gives one mask, [height, width].
 
         Each pixel of a box takes the bilinear mean of the four mask pixels around its centre
         (both frames have pixel centres at one half), from the part of the mask that belongs to the
@@ -136,27 +192,131 @@ class Detections:
         """
         if self.masks is None or self._geometry is None:
             raise ValueError("these detections have no masks: the plan's task is not Segmentation")
-        one = isinstance(indices, (int, np.integer)) and not isinstance(indices, bool)
         if indices is None:
             indices = slice(None)
-        elif one:
-            indices = [int(indices)]  # type: ignore[arg-type]
-        elif not isinstance(indices, (slice, np.ndarray)):
-            indices = list(indices)  # type: ignore[arg-type]
-        picked = np.arange(len(self))[indices].tolist()
-        resized = resize_masks(self.masks, self.boxes, picked, self._geometry)
-        return resized[0] if one else resized
+        elif isinstance(indices, Iterable) and not isinstance(indices, str | bytes):
+            indices = indices if hasattr(indices, "__array__") else list(indices)
+        picked = _picked(indices, len(self))
+        if isinstance(picked, int):
+            resized = resize_masks(self.masks, self.boxes, [picked], self._geometry)
+            return resized.reshape(resized.shape[1:])
+        return resize_masks(self.masks, self.boxes, picked.tolist(), self._geometry)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, for ``json.dumps``: the arrays that are not None, by name.
+
+        A number that is not finite, such as a NaN keypoint, becomes None. Masks become N x H x W
+        integers, which is a lot of text; where they are not wanted, set ``masks`` to None before.
+        ``[detection.to_dict() for detection in detections]`` has one object per detection.
+        """
+        content: dict[str, Any] = {
+            "boxes": self.boxes.tolist(),
+            "scores": _finite(self.scores.tolist()),
+            "class_ids": self.class_ids.tolist(),
+        }
+        for name in ("masks", "keypoints", "proposals"):
+            array = getattr(self, name)
+            if array is not None:
+                entry = array.tolist()
+                content[name] = _finite(entry) if array.dtype.kind == "f" else entry
+        return content
 
     def to_supervision(self) -> _supervision.Detections:
-        """The same as ``supervision.Detections`` (that package must be installed)."""
+        """The same as ``supervision.Detections`` (that package must be installed).
+
+        Masks are resized to the image, and proposals are in ``data["proposals"]``. That class has
+        no place for keypoints, so a pose result raises ValueError: see to_supervision_keypoints.
+        """
+        if self.keypoints is not None:
+            raise ValueError(
+                "supervision.Detections has no keypoints: use to_supervision_keypoints(), whose "
+                "as_detections() gives boxes around the keypoints"
+            )
         import supervision
 
+        data = {} if self.proposals is None else {"proposals": self.proposals.copy()}
         return supervision.Detections(
             xyxy=self.xyxy.astype(np.float32),
             confidence=self.scores.copy(),
             class_id=self.class_ids.astype(np.int64),
             mask=None if self.masks is None else self.masks_in_image() >= 128,
+            data=data,
         )
+
+    def to_supervision_keypoints(self) -> _supervision.KeyPoints:
+        """A pose result as ``supervision.KeyPoints`` (that package must be installed).
+
+        ``xy`` [N, num_keypoints, 2] in original-image pixels, visibility as
+        ``keypoint_confidence``, scores as ``detection_confidence``, and the boxes, x1, y1, x2, y2,
+        in ``data["xyxy"]``. Needs supervision 0.29 or newer. Raises ValueError where the plan's
+        task is not Pose.
+        """
+        if self.keypoints is None:
+            raise ValueError("these detections have no keypoints: the plan's task is not Pose")
+        import supervision
+
+        return supervision.KeyPoints(
+            xy=self.keypoints[:, :, :2].copy(),
+            class_id=self.class_ids.astype(np.int64),
+            keypoint_confidence=self.keypoints[:, :, 2].copy(),
+            detection_confidence=self.scores.copy(),
+            data={"xyxy": self.xyxy.astype(np.float32)},
+        )
+
+
+_TAKEN = (
+    "taken are an integer, a slice, and a list or 1-D array of integers or of one boolean for each"
+    " detection"
+)
+
+
+def _picked(index: Any, count: int) -> int | npt.NDArray[np.intp]:
+    """The row, or the rows, of ``count`` that an index of Detections means."""
+    if isinstance(index, slice):
+        return np.arange(count)[index]
+    if isinstance(index, list):
+        kinds = {isinstance(entry, bool | np.bool_) for entry in index}
+        if len(kinds) > 1:
+            raise TypeError(f"the index mixes integers and booleans: {_TAKEN}")
+        if kinds == {True}:
+            index = np.array(index, np.bool_)
+        else:
+            return _in_range([_integer(entry, "a list with ") for entry in index], count)
+    elif isinstance(index, Sequence) and not isinstance(index, str | bytes | tuple):
+        return _picked(list(index), count)
+    elif hasattr(index, "__array__") and not isinstance(index, np.generic):
+        if isinstance(index, np.ma.MaskedArray):
+            raise TypeError(f"the index is a numpy.ma.MaskedArray, whose mask is no rule: {_TAKEN}")
+        index = np.asarray(index)
+    if not isinstance(index, np.ndarray) or index.ndim == 0:
+        row = _integer(index, "")
+        return int(_in_range([row], count)[0])
+    if index.ndim != 1 or index.dtype.kind not in "biu":
+        kind = f"an array of {index.dtype} with {index.ndim} dimensions"
+        raise TypeError(f"the index is {kind}: {_TAKEN}")
+    if index.dtype.kind != "b":
+        return _in_range(index, count)
+    if len(index) != count:
+        raise IndexError(f"the mask has {len(index)} booleans for {count} detections")
+    return np.flatnonzero(index)
+
+
+def _integer(value: Any, where: str) -> int:
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"the index is {where}{type(value).__name__}: {_TAKEN}")
+
+
+def _in_range(rows: list[int] | npt.NDArray[Any], count: int) -> npt.NDArray[np.intp]:
+    """Rows counted from 0, those below 0 from the end."""
+    for row in (int(min(rows)), int(max(rows))) if len(rows) else ():
+        if not -count <= row < count:
+            raise IndexError(f"index {row} is out of range: there are {count} detections")
+    picked = np.array(rows, np.intp)
+    return np.where(picked < 0, picked + count, picked)
 
 
 class _ThreadState(threading.local):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 from typing import Any
 
@@ -241,6 +242,92 @@ def test_a_decoder_that_is_called_inside_its_own_call(plan: Plan, frame: Any) ->
     outer = decoder(heads())
     assert outer.class_ids.tolist() == [2]
     assert inner[0].class_ids.tolist() == [0, 1]
+
+
+PICKS: list[tuple[Any, Any]] = [
+    (1, 1),
+    (-1, 2),
+    (np.int8(1), 1),
+    (np.array(1), 1),
+    (np.array(2, np.uint64), 2),
+    (slice(None, None, -1), [2, 1, 0]),
+    (slice(5, 9), []),
+    ([], []),
+    ([2, -3, 2], [2, 0, 2]),
+    ([True, False, True], [0, 2]),
+    ([np.True_, False, np.False_], [0]),
+    (range(2), [0, 1]),
+    (np.array([1]), [1]),
+    (np.array([2, 0], np.uint8), [2, 0]),
+    (np.array([-1], np.int8), [2]),
+    (np.array([False, True, True]), [1, 2]),
+]
+
+
+@pytest.mark.parametrize(("index", "rows"), PICKS, ids=[repr(index) for index, _ in PICKS])
+def test_an_index_gives_one_detection_or_detections(
+    plan: Plan, frame: Any, index: Any, rows: Any
+) -> None:
+    detections = Decoder(plan)(frame((1, 1, 2, 1, 0.5), (5, 2, 0, 1, 0.75), (3, 3, 1, 1, 0.625)))
+    part: Any = detections[index]
+    if isinstance(rows, int):
+        assert isinstance(part, Detection)
+        assert part == list(detections)[rows]
+    else:
+        assert isinstance(part, Detections)
+        assert part.class_ids.tolist() == [[0, 1, 2][row] for row in rows]
+        assert part.boxes.shape == (len(rows), 4)
+        assert part.boxes.tolist() == detections.boxes[np.array(rows, int)].tolist()
+
+
+WRONG_INDEXES: list[tuple[Any, type[Exception], str]] = [
+    (True, TypeError, "bool"),
+    (np.True_, TypeError, "bool"),
+    (np.array(True), TypeError, "ndarray"),
+    (None, TypeError, "NoneType"),
+    (..., TypeError, "ellipsis"),
+    ((0, 1), TypeError, "tuple"),
+    ("1", TypeError, "str"),
+    (1.0, TypeError, "float"),
+    ([[0, 1]], TypeError, "list with list"),
+    ([[[0, 1]]], TypeError, "list with list"),
+    ([True, 1, 2], TypeError, "mixes"),
+    ([0.0], TypeError, "list with float"),
+    (np.array([0.0]), TypeError, "float64 with 1 dim"),
+    (np.array([[0, 1]]), TypeError, "int64 with 2 dim"),
+    (np.zeros((3, 4), bool), TypeError, "bool with 2 dim"),
+    (np.ma.array([0, 1], mask=[True, False]), TypeError, "MaskedArray"),
+    ([True], IndexError, "1 booleans for 3"),
+    (np.zeros(4, bool), IndexError, "4 booleans for 3"),
+    (3, IndexError, "index 3 .* 3 detections"),
+    (-4, IndexError, "index -4"),
+    ([0, 3], IndexError, "index 3"),
+    (np.array([2**63], np.uint64), IndexError, "out of range"),
+    (10**30, IndexError, "out of range"),
+]
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "part"), WRONG_INDEXES, ids=[repr(index) for index, *_ in WRONG_INDEXES]
+)
+def test_an_index_of_another_kind_is_refused(
+    plan: Plan, frame: Any, index: Any, error: type[Exception], part: str
+) -> None:
+    detections = Decoder(plan)(frame((1, 1, 2, 1, 0.5), (5, 2, 0, 1, 0.75), (3, 3, 1, 1, 0.625)))
+    with pytest.raises(error, match=part):
+        detections[index]
+
+
+def test_detections_as_plain_numbers(plan: Plan, frame: Any) -> None:
+    detections = Decoder(plan)(frame((1, 1, 2, 1, 0.5), (5, 2, 0, 1, 0.75)))
+    one = {"box": [72, 24, 32, 32], "score": 0.75, "class_id": 0}
+    assert json.loads(json.dumps(detections[0].to_dict())) == one
+    assert json.loads(json.dumps(detections.to_dict())) == {
+        "boxes": [[72, 24, 32, 32], [8, 8, 32, 32]],
+        "scores": [0.75, 0.5],
+        "class_ids": [0, 2],
+    }
+    assert Decoder(plan)(frame()).to_dict() == {"boxes": [], "scores": [], "class_ids": []}
 
 
 def test_rows_beyond_the_count_are_the_private_forms_only(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -254,6 +256,19 @@ def test_kept_masks_hold_nothing_but_their_rows() -> None:
     )
 
 
+def test_what_is_picked_holds_nothing_but_its_rows() -> None:
+    detections = segmenter()(segment_frame(np.full((8, 16), 50)))
+    assert detections.masks is not None
+    for part in (detections[:1], detections[[0]], detections[np.array([True, False])]):
+        assert part.masks is not None
+        assert not np.shares_memory(part.masks, detections.masks)
+        assert part.masks.base is None
+        assert part.boxes.base is None
+    first = detections[0].mask
+    assert first is not None
+    assert first.base is None
+
+
 def test_frames_with_fewer_masks_do_not_see_older_ones() -> None:
     """Buffers are reused: a mask is whole in its own frame whatever lay there before."""
     decoder = segmenter()
@@ -271,3 +286,97 @@ def test_frames_with_fewer_masks_do_not_see_older_ones() -> None:
             assert expected.masks is not None
             assert detections.masks.tobytes() == expected.masks.tobytes()
             assert (detections.masks == 0).any()
+
+
+def test_detections_with_arrays_can_be_compared() -> None:
+    detections = segmenter()(segment_frame(np.full((8, 16), 50)))
+    first, second = detections
+    assert first == detections[0]
+    assert first != second
+    assert second in list(detections)
+    other = detections[0]
+    assert other.mask is not None
+    other.mask[0, 0] ^= 255
+    assert first != other
+    assert first != "mask"
+    assert first != (*first[:3], None, None)
+
+
+def pose_decoder(arguments: Any) -> tuple[Decoder, list[Any]]:
+    """One person with two keypoints; see test_keypoints_of_a_pose for the numbers."""
+    decoder = Decoder(
+        Plan(
+            **arguments(
+                inputs=[TensorSpec((4, 8, c), F32) for c in (4, 1, 6)],
+                heads=[(0, 1, None, 2)],
+                task=Task.Pose,
+                num_classes=1,
+                num_keypoints=2,
+            )
+        )
+    )
+    heads = [np.zeros((4, 8, c), np.float32) for c in (4, 1, 6)]
+    heads[0][1, 1], heads[1][1, 1] = 1, 0.5
+    heads[2][1, 1] = [0.5, -0.25, 0, -1, 2, 100]
+    return decoder, heads
+
+
+def test_a_pose_as_plain_numbers(arguments: Any) -> None:
+    decoder, heads = pose_decoder(arguments)
+    heads[2][1, 1, 3] = np.nan
+    detections = decoder(heads)
+    keypoints = [[32, 20, 0.5], [None, 56, 1]]
+    one = {"box": [8, 8, 32, 32], "score": 0.5, "class_id": 0, "keypoints": keypoints}
+    assert json.loads(json.dumps(detections[0].to_dict(), allow_nan=False)) == one
+    many = json.loads(json.dumps(detections.to_dict(), allow_nan=False))
+    assert many["keypoints"] == [keypoints]
+
+
+def test_masks_as_plain_numbers() -> None:
+    detections = segmenter()(segment_frame(np.full((8, 16), 50)))
+    assert detections.masks is not None
+    assert json.loads(json.dumps(detections.to_dict()))["masks"] == detections.masks.tolist()
+    assert json.loads(json.dumps(detections[1].to_dict()))["mask"] == detections.masks[1].tolist()
+    assert "mask" not in detections[1]._replace(mask=None).to_dict()
+
+
+def test_a_pose_does_not_lose_its_keypoints_on_the_way_to_supervision(arguments: Any) -> None:
+    decoder, heads = pose_decoder(arguments)
+    with pytest.raises(ValueError, match="to_supervision_keypoints"):
+        decoder(heads).to_supervision()
+    with pytest.raises(ValueError, match="not Pose"):
+        segmenter()(segment_frame(np.full((8, 16), 50))).to_supervision_keypoints()
+
+
+class Recorder:
+    """Stands for a class of supervision: keeps what it was given."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+
+def test_keypoints_for_supervision(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = type(sys)("supervision")
+    module.KeyPoints = Recorder
+    monkeypatch.setitem(sys.modules, "supervision", module)
+    decoder, heads = pose_decoder(arguments)
+    fields = decoder(heads).to_supervision_keypoints().fields
+    assert fields["xy"].tolist() == [[[32, 20], [8, 56]]]
+    assert fields["keypoint_confidence"].tolist() == [[0.5, 1]]
+    assert fields["detection_confidence"].tolist() == [0.5]
+    assert fields["class_id"].tolist() == [0]
+    assert fields["data"]["xyxy"].tolist() == [[8, 8, 40, 40]]
+    monkeypatch.setitem(sys.modules, "supervision", None)
+    with pytest.raises(ImportError):
+        decoder(heads).to_supervision_keypoints()
+
+
+def test_supervision_itself_takes_the_keypoints(arguments: Any) -> None:
+    pytest.importorskip("supervision", minversion="0.29")
+    decoder, heads = pose_decoder(arguments)
+    points = decoder(heads).to_supervision_keypoints()
+    assert points.xy.tolist() == [[[32, 20], [8, 56]]]
+    assert points.keypoint_confidence.tolist() == [[0.5, 1]]
+    assert points.as_detections().xyxy.tolist() == [[8, 20, 32, 56]]
+    nobody = decoder([head * 0 for head in heads]).to_supervision_keypoints()
+    assert nobody.xy.shape == (0, 2, 2)
