@@ -530,6 +530,12 @@ CallBuffers<Buffer>::CallBuffers(const std::vector<Port> &ports, py::handle arra
 template class CallBuffers<ConstHostBuffer>;
 template class CallBuffers<HostBuffer>;
 
+void check_stored(const std::vector<Port> &inputs, std::size_t port, py::handle array) {
+  ArrayFacts facts = facts_of_numpy(py::reinterpret_borrow<py::array>(array));
+  facts.c_contiguous = true;
+  check_fits({"inputs", port}, inputs[port], array, facts, false);
+}
+
 py::list allocate_arrays(const std::vector<Port> &ports) {
   py::list arrays(ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {

@@ -75,6 +75,10 @@ private:
 extern template class CallBuffers<simaai::kernels::ConstHostBuffer>;
 extern template class CallBuffers<simaai::kernels::HostBuffer>;
 
+/// The checks of type, shape and length for an input that is still in a file: `array` is a NumPy array of its type and shape
+/// whose memory is not looked at. Raises InvalidBuffer at `inputs[p]`.
+void check_stored(const std::vector<Port> &inputs, std::size_t port, py::handle array);
+
 /// New NumPy arrays for the ports, contents undefined.
 [[nodiscard]] py::list allocate_arrays(const std::vector<Port> &ports);
 

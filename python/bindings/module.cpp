@@ -502,6 +502,16 @@ void bind_plan(py::module_ &module) {
           py::arg("context"), py::arg("geometry"), py::arg("inputs"), py::arg("outputs"),
           "execute, but rows of the outputs beyond the count stay as they were. For Decoder, which copies the others.")
       .def(
+          "_check_stored",
+          [](const PythonPlan &self, const py::object &port, const py::array &array) {
+            const std::size_t index = to_port(port, "port");
+            if (index >= self.inputs.size()) {
+              throw py::index_error("port");
+            }
+            check_stored(self.inputs, index, array);
+          },
+          py::arg("port"), py::arg("array"), "Refuses what a file holds for a port by type and shape alone.")
+      .def(
           "with_image_size",
           [](const PythonPlan &self, const py::object &image_size, const py::object &affine) {
             std::optional<op::Affine> new_affine;

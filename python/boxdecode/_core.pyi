@@ -240,6 +240,7 @@ class Plan(metaclass=_ExtensionType):
     def _execute_rows(
         self, context: Context, geometry: ImageGeometry | None, inputs: Any, outputs: Any
     ) -> None: ...
+    def _check_stored(self, port: SupportsIndex, array: npt.NDArray[Any]) -> None: ...
     def with_image_size(
         self,
         image_size: Sequence[SupportsIndex] | npt.NDArray[Any],

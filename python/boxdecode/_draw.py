@@ -43,9 +43,15 @@ def draw_detections(image: Image, detections: Detections, plan_file: PlanFile) -
     return picture
 
 
-def save_picture(image: Path, out: Path, detections: Detections, plan_file: PlanFile) -> None:
-    """Draws on the image file and saves the result."""
-    from PIL import Image
+def read_upright(path: Path) -> Image:
+    """The picture as it is shown: turned as its EXIF orientation says.
 
-    with Image.open(image) as picture:
-        draw_detections(picture, detections, plan_file).save(out)
+    What reads pictures for a network turns them as well (OpenCV, browsers), so boxes belong to the
+    turned picture. Raises OSError, and whatever Pillow raises for a damaged file.
+    """
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as picture:
+        upright = ImageOps.exif_transpose(picture)
+        upright.load()
+        return upright

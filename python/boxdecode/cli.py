@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import math
 import statistics
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from boxdecode._core import __version__
 from boxdecode._decoder import Decoder, Detections
 from boxdecode._errors import Error
 from boxdecode.plan_file import PlanFile, PlanFileError, read_plan_file
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 TIMED_CALLS = 200
 NO_PILLOW = "Pillow is not installed: pip install 'boxdecode[cli]'"
@@ -57,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     decode = commands.add_parser("decode", help="decode saved heads as a plan file says")
     decode.add_argument("heads", type=Path, help="arrays of one frame: .npz, or .npy for one input")
     decode.add_argument("--plan", type=Path, required=True, help="plan file (docs/plan-file.md)")
-    decode.add_argument("--image", type=Path, help="the frame's image; its size is then used")
+    decode.add_argument(
+        "--image", type=Path, help="the frame's image, turned upright; its size is then used"
+    )
     decode.add_argument(
         "--draw", type=Path, metavar="OUT", help="picture with boxes; needs --image"
     )
@@ -67,7 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     decode.set_defaults(run=_decode)
 
     for command in (demo, decode):
-        command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+        command.add_argument(
+            "--json",
+            action="store_true",
+            help="print JSON, with keypoints and proposals but no masks, instead of a table",
+        )
     return parser
 
 
@@ -75,10 +82,10 @@ def _demo(options: argparse.Namespace) -> None:
     folder = Path(__file__).with_name("data")
     plan_file = read_plan_file(folder / "sample.json")
     decoder = Decoder(plan_file.plan())
-    arrays = plan_file.arrays(_load_heads(folder / "sample.npz"))
+    arrays = plan_file.read_heads(folder / "sample.npz", decoder.plan)
     detections = _run(decoder, arrays, plan_file, as_json=options.json)
     if _has_pillow():
-        _draw(folder / "sample.png", options.out, detections, plan_file)
+        _draw(_picture(folder / "sample.png"), options.out, detections, plan_file)
     else:
         print(f"no picture: {NO_PILLOW}", file=sys.stderr)
 
@@ -89,42 +96,30 @@ def _decode(options: argparse.Namespace) -> None:
     if options.image is not None and not _has_pillow():
         raise UserError(f"--image: {NO_PILLOW}")
     plan_file = read_plan_file(options.plan)
-    arrays = plan_file.arrays(_load_heads(options.heads))
-    decoder = Decoder(plan_file.plan(None if options.image is None else _image_size(options.image)))
+    picture = None if options.image is None else _picture(options.image)
+    decoder = Decoder(plan_file.plan(None if picture is None else picture.size))
+    arrays = plan_file.read_heads(options.heads, decoder.plan)
     if options.describe:
         print(decoder.plan.describe(), file=sys.stderr)
     detections = _run(decoder, arrays, plan_file, as_json=options.json)
-    if options.draw is not None:
-        _draw(options.image, options.draw, detections, plan_file)
+    if picture is not None and options.draw is not None:
+        _draw(picture, options.draw, detections, plan_file)
 
 
 def _has_pillow() -> bool:
     return importlib.util.find_spec("PIL") is not None
 
 
-def _image_size(path: Path) -> tuple[int, int]:
-    from PIL import Image, UnidentifiedImageError
+def _picture(path: Path) -> Image:
+    from boxdecode._draw import read_upright
 
     try:
-        with Image.open(path) as image:
-            return image.size
-    except UnidentifiedImageError as error:
-        raise UserError(f"{path} is no image that Pillow can read") from error
-
-
-def _load_heads(path: Path) -> dict[str, npt.NDArray[Any]] | npt.NDArray[Any]:
-    try:
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return loaded
-            with loaded:
-                return {name: loaded[name] for name in loaded.files}
-    except OSError:
+        return read_upright(path)
+    except FileNotFoundError:
         raise
-    # zipfile, zlib, tokenize, memory: a broken file raises nearly anything.
+    # A picture that is damaged, or too large for Pillow's taste, raises nearly anything.
     except Exception as error:
-        raise UserError(f"{path} is no .npz or .npy file of plain arrays: {error}") from error
+        raise UserError(f"{path} is no image that Pillow can read: {error}") from error
 
 
 def _run(
@@ -149,18 +144,13 @@ def _run(
 def _as_json(detections: Detections, plan_file: PlanFile, microseconds: float) -> str:
     found = []
     for detection in detections:
-        entry: dict[str, Any] = {
+        entry = detection._replace(mask=None).to_dict()
+        first = {
             "class_id": detection.class_id,
             "class_name": plan_file.class_name(detection.class_id),
-            "score": detection.score if math.isfinite(detection.score) else None,
-            "box": detection.box,
+            "score": entry["score"],
         }
-        if detection.keypoints is not None:
-            entry["keypoints"] = [
-                [number if math.isfinite(number) else None for number in keypoint]
-                for keypoint in detection.keypoints.tolist()
-            ]
-        found.append(entry)
+        found.append(first | entry)
     return json.dumps(
         {"detections": found, "microseconds_per_frame": round(microseconds, 1)}, allow_nan=False
     )
@@ -186,11 +176,11 @@ def _as_table(detections: Detections, plan_file: PlanFile, microseconds: float) 
     return "\n".join(lines)
 
 
-def _draw(image: Path, out: Path, detections: Detections, plan_file: PlanFile) -> None:
-    from boxdecode._draw import save_picture
+def _draw(picture: Image, out: Path, detections: Detections, plan_file: PlanFile) -> None:
+    from boxdecode._draw import draw_detections
 
     try:
-        save_picture(image, out, detections, plan_file)
+        draw_detections(picture, detections, plan_file).save(out)
     except ValueError as error:  # Pillow's way to say that it does not know the file's ending
         raise UserError(f"{out}: {error}") from error
     print(f"boxes drawn: {out}", file=sys.stderr)

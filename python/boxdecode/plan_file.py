@@ -1,8 +1,8 @@
 """Plan files: the arguments of ``Plan`` as JSON. docs/plan-file.md has the whole format.
 
 >>> plan_file = read_plan_file("plan.json")
->>> decoder = Decoder(plan_file.plan())
->>> detections = decoder(plan_file.arrays(np.load("heads.npz")))
+>>> plan = plan_file.plan()
+>>> detections = Decoder(plan)(plan_file.read_heads("heads.npz", plan))
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ from boxdecode._core import (
     Task,
     TensorSpec,
 )
+from boxdecode._errors import Error
+from boxdecode._stored import Source, members, read_array, read_header, sources
 from boxdecode._types import Affine, Anchor, Head, Quantization
 
 EnumType = TypeVar("EnumType", bound=enum.Enum)
+Stored = TypeVar("Stored")
 
 
 class PlanFileError(ValueError):
@@ -66,24 +69,81 @@ class PlanFile:
     def arrays(
         self, heads: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]
     ) -> list[npt.NDArray[Any]]:
-        """The arrays of a saved frame in port order: by name, or as they come without names."""
+        """The arrays of a frame in port order: by name, or as they come without names.
+
+        Of an open ``numpy.load`` no array is read before its header says a shape that can fit;
+        ``read_heads`` looks at types and lengths as well. Masked arrays are refused.
+        """
         specs: Sequence[TensorSpec] = self.arguments["inputs"]
-        if isinstance(heads, np.ndarray):
-            found = [heads]
-        elif self.input_names is None:
-            found = [heads[name] for name in heads]
-        else:
-            missing = [name for name in self.input_names if name not in heads]
-            if missing:
-                raise PlanFileError(
-                    f"the heads have no array {missing[0]!r}; they have {', '.join(heads)}"
-                )
-            found = [heads[name] for name in self.input_names]
-        if len(found) != len(specs):
+        if isinstance(heads, np.lib.npyio.NpzFile) and heads.zip is not None:
+            headers = [read_header(source) for source in self._in_port_order(members(heads.zip))]
+            self._check_count(len(headers))
+            for port, (header, spec) in enumerate(zip(headers, specs, strict=True)):
+                if len(header.shape) != 1 and _sides(header.shape) != _sides(spec.shape):
+                    raise PlanFileError(
+                        f"inputs[{port}] is stored with the shape {header.shape}; the plan file"
+                        f" says {spec.shape}"
+                    )
+        found = [heads] if isinstance(heads, np.ndarray) else self._in_port_order(heads)
+        self._check_count(len(found))
+        return [
+            _as_before_storage(array, spec, f"inputs[{port}]")
+            for port, (array, spec) in enumerate(zip(found, specs, strict=True))
+        ]
+
+    def read_heads(self, path: str | Path, plan: Plan) -> list[npt.NDArray[Any]]:
+        """The arrays of a saved frame, a .npz or .npy file, in port order.
+
+        ``plan`` is what this file's ``plan()`` gave. Every header is held against its port before
+        any array is read: type, shape, and how many frames a flat array holds. Of a flat array that
+        is longer than its port the part that the port needs is read. Raises boxdecode.Error for an
+        array that does not fit, PlanFileError for a missing one or a broken file, or OSError.
+        """
+        path = Path(path)
+        specs: Sequence[TensorSpec] = self.arguments["inputs"]
+        try:
+            with sources(path) as stored:
+                if isinstance(stored, Source):
+                    headers = [read_header(stored)]
+                    found = [stored]
+                else:
+                    found = self._in_port_order(stored)
+                    headers = [read_header(source) for source in found]
+                self._check_count(len(found))
+                for port, (header, spec) in enumerate(zip(headers, specs, strict=True)):
+                    dtype = _dtype_before_storage(header.dtype, spec)
+                    like = np.broadcast_to(np.zeros((), dtype), header.shape)
+                    plan._check_stored(port, like)
+                arrays = [
+                    read_array(source, plan.required_bytes(port))
+                    for port, source in enumerate(found)
+                ]
+        except (PlanFileError, Error, OSError):
+            raise
+        # zipfile, zlib, tokenize, memory: a broken file raises nearly anything.
+        except Exception as error:
             raise PlanFileError(
-                f"the heads have {len(found)} arrays; the plan file has {len(specs)} inputs"
+                f"{path} is no .npz or .npy file of plain arrays: {error}"
+            ) from error
+        return [
+            _as_before_storage(array, spec, f"inputs[{port}]")
+            for port, (array, spec) in enumerate(zip(arrays, specs, strict=True))
+        ]
+
+    def _in_port_order(self, heads: Mapping[str, Stored]) -> list[Stored]:
+        if self.input_names is None:
+            return [heads[name] for name in heads]
+        missing = [name for name in self.input_names if name not in heads]
+        if missing:
+            raise PlanFileError(
+                f"the heads have no array {missing[0]!r}; they have {', '.join(heads)}"
             )
-        return [_stored(array, spec) for array, spec in zip(found, specs, strict=True)]
+        return [heads[name] for name in self.input_names]
+
+    def _check_count(self, count: int) -> None:
+        inputs = len(self.arguments["inputs"])
+        if count != inputs:
+            raise PlanFileError(f"the heads have {count} arrays; the plan file has {inputs} inputs")
 
     def class_name(self, class_id: int) -> str:
         """The name of a class, or its number where it has none."""
@@ -92,11 +152,25 @@ class PlanFile:
         return str(class_id)
 
 
-def _stored(array: npt.NDArray[Any], spec: TensorSpec) -> npt.NDArray[Any]:
+def _as_before_storage(array: npt.NDArray[Any], spec: TensorSpec, where: str) -> npt.NDArray[Any]:
     """An array as it was before NumPy saved it, which forgets bfloat16 and keeps Fortran order."""
-    if spec.dtype is DType.BFloat16 and array.dtype.kind == "V" and array.dtype.itemsize == 2:
-        array = array.view(np.uint16)
-    return np.ascontiguousarray(array)
+    if isinstance(array, np.ma.MaskedArray):
+        raise PlanFileError(
+            f"{where} is a numpy.ma.MaskedArray, whose mask would be ignored: pass"
+            " array.filled(value), or array.data for all elements"
+        )
+    dtype = _dtype_before_storage(array.dtype, spec)
+    return np.ascontiguousarray(array if dtype == array.dtype else array.view(dtype))
+
+
+def _sides(shape: Sequence[int]) -> list[int]:
+    """Sides that two arrays have in common if one is a transposition of the other."""
+    return sorted(side for side in shape if side != 1)
+
+
+def _dtype_before_storage(dtype: np.dtype[Any], spec: TensorSpec) -> np.dtype[Any]:
+    forgotten = spec.dtype is DType.BFloat16 and dtype.kind == "V" and dtype.itemsize == 2
+    return np.dtype(np.uint16) if forgotten else dtype
 
 
 def read_plan_file(path: str | Path) -> PlanFile:
@@ -104,7 +178,7 @@ def read_plan_file(path: str | Path) -> PlanFile:
     path = Path(path)
     try:
         try:
-            document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+            document = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
         except PlanFileError:
             raise
         except ValueError as error:  # malformed, not UTF-8, or a number of thousands of digits

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ def failures(folder: Path) -> dict[str, tuple[list[object], list[str]]]:
     (folder / "text.npz").write_text("no heads")
     np.savez(folder / "wide.npz", boxes=np.zeros((4, 8, 4)), scores=np.zeros((4, 8, 3)))
     np.savez(folder / "turned.npz", boxes=np.zeros((4, 4, 8), "f"), scores=np.zeros((4, 8, 3), "f"))
-    np.savez(folder / "objects.npz", boxes=np.array([{}]))
+    np.savez(folder / "objects.npz", boxes=np.array([{}]), scores=np.zeros((4, 8, 3), "f"))
     Image.new("RGB", (8, 8)).save(folder / "frame.png")
     return {
         "key": ([heads, "--plan", folder / "typo.json"], ["typo.json", "'num_classes'?"]),
@@ -316,3 +317,147 @@ def test_json_has_null_for_numbers_that_are_not_finite(
     found = json.loads(text, parse_constant=lambda word: pytest.fail(word))["detections"]
     assert found[0]["keypoints"][0][0] is None
     assert found[0]["keypoints"][0][1] == 24
+
+
+def test_a_turned_photo_is_taken_as_it_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """EXIF orientation 6: stored 640 x 480, shown a quarter turn clockwise, 480 x 640.
+
+    The box is 4 to 20 in x and y of the 64 x 32 model. Stretched to what is shown that is times 7.5
+    and times 20; to what is stored it would be times 10 and times 15.
+    """
+    plan, heads = write_frame(tmp_path, resize="Stretch")
+    photo = tmp_path / "photo.jpg"
+    stored = Image.new("RGB", (640, 480), (200, 0, 0))
+    stored.paste((0, 0, 200), (0, 0, 320, 480))  # left half blue: shown it is the upper half
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored.save(photo, exif=exif, quality=95)
+    out = tmp_path / "out.png"
+    status, text, _ = run(
+        capsys, "decode", heads, "--plan", plan, "--image", photo, "--draw", out, "--json"
+    )
+    assert status == 0
+    assert json.loads(text)["detections"][0]["box"] == [30, 80, 120, 320]
+    with Image.open(out) as picture:
+        assert picture.size == (480, 640)
+        pixels = np.asarray(picture.convert("RGB")).astype(int)
+        assert picture.getexif().get(0x0112, 1) == 1  # viewers do not turn it again
+    # JPEG changes colours a little.
+    assert np.abs(pixels[160, 400] - (0, 0, 200)).max() < 9
+    assert np.abs(pixels[480, 400] - (200, 0, 0)).max() < 9
+
+
+def write_members(path: Path, members: dict[str, tuple[str, str, bytes]]) -> None:
+    """A .npz of hand-made members: name to (type, shape, bytes behind the header)."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (dtype, shape, content) in members.items():
+            text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+            header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+            archive.writestr(name + ".npy", header + content)
+
+
+def test_a_header_that_does_not_fit_stops_before_any_element(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small archive may unpack to gigabytes: no array is read until every header fits its port.
+
+    Reading is counted, because the elements here are few: 1 x 7 x 4000 where 1 x 10 x 7 belongs.
+    """
+    plan, _ = write_frame(
+        tmp_path,
+        inputs=[{"shape": [1, 10, 7], "dtype": "Float32"}],
+        profile="YoloDecodedV1",
+        heads=[[0, 0]],
+        original_image_size=[64, 32],
+    )
+    heads = tmp_path / "heads.npz"
+    read: list[int] = []
+    readinto = zipfile.ZipExtFile.readinto
+    monkeypatch.setattr(
+        zipfile.ZipExtFile,
+        "readinto",
+        lambda self, memory: read.append(len(memory)) or readinto(self, memory),
+    )
+    zeros = bytes(4 * 7 * 4000)
+    for member, parts in (
+        (("<f4", "(1, 7, 4000)", zeros), ["inputs[0]", "(1, 7, 4000)", "(10, 7)"]),
+        (("<f8", "(1, 10, 7)", zeros[:560]), ["inputs[0]", "float64", "float32"]),
+        ((">f4", "(1, 10, 7)", zeros[:280]), ["inputs[0]", ">f4"]),
+        (("<f4", "(28000,)", zeros), ["inputs[0]", "exactly 400 times the 280 bytes"]),
+        (("<f4", "(1, 10, 7)", zeros), ["heads.npz is no .npz", "280 bytes", "112000"]),
+        (("<f4", "(1, 10, 7)", zeros[:279]), ["heads.npz is no .npz", "280 bytes", "279"]),
+        (("<f4", "(1, 10, -7)", zeros[:280]), ["heads.npz is no .npz"]),
+        (("|O", "(1, 10, 7)", zeros[:280]), ["heads.npz is no .npz", "objects"]),
+    ):
+        write_members(heads, {"export": member})
+        status, text, errors = run(capsys, "decode", heads, "--plan", plan)
+        assert (status, text, read) == (2, "", []), errors
+        for part in parts:
+            assert part in errors
+    # Of a flat array that is longer by something else only a frame is read.
+    write_members(heads, {"export": ("<f4", "(27999,)", zeros[:-4])})
+    status, text, errors = run(capsys, "decode", heads, "--plan", plan)
+    assert (status, read) == (0, [280]), errors
+
+
+def test_members_that_no_input_names_are_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, heads = write_frame(tmp_path)
+    with np.load(heads) as whole:
+        arrays = dict(whole)
+    np.savez(heads, more=np.array([{}]), **arrays)
+    status, text, _ = run(capsys, "decode", heads, "--plan", plan)
+    assert status == 0
+    assert text.splitlines()[1].split() == ["2", "0.500", "8", "8", "32", "32"]
+
+
+def test_two_arrays_in_one_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """numpy.save twice into one file: numpy.load gives the first array and not a word."""
+    plan, _ = write_frame(
+        tmp_path,
+        inputs=[{"shape": [1, 10, 7], "dtype": "Float32"}],
+        profile="YoloDecodedV1",
+        heads=[[0, 0]],
+    )
+    path = tmp_path / "export.npy"
+    with path.open("wb") as file:
+        for _ in range(2):
+            np.save(file, np.zeros((1, 10, 7), np.float32))
+    status, text, errors = run(capsys, "decode", path, "--plan", plan)
+    assert (status, text) == (2, "")
+    assert "takes 280 bytes, but there are 688" in errors
+
+
+def test_a_damaged_picture_gets_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, heads = write_frame(tmp_path)
+    frame = tmp_path / "frame.png"
+    noise = np.random.default_rng(3).integers(0, 256, (40, 40, 3), np.uint8)
+    Image.fromarray(noise).save(frame)
+    whole = frame.read_bytes()
+    frame.write_bytes(whole[: len(whole) // 2])
+    status, text, errors = run(capsys, "decode", heads, "--plan", plan, "--image", frame)
+    assert (status, text, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith(f"boxdecode: {frame} is no image that Pillow can read: ")
+    frame.write_bytes(whole)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 700)
+    status, text, errors = run(capsys, "decode", heads, "--plan", plan, "--image", frame)
+    assert (status, text, errors.count("\n")) == (2, "", 1)
+    assert "frame.png is no image that Pillow can read: Image size" in errors
+
+
+def test_a_plan_file_of_a_windows_editor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Some editors begin UTF-8 files with a byte-order mark; it is no part of the JSON."""
+    plan, heads = write_frame(tmp_path, class_names=["a", "b", "größe"])
+    plan.write_bytes(b"\xef\xbb\xbf" + plan.read_bytes())
+    status, text, errors = run(capsys, "decode", heads, "--plan", plan)
+    assert (status, errors) == (0, "")
+    assert text.splitlines()[1].split()[0] == "größe"

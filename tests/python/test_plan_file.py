@@ -305,3 +305,54 @@ def test_arrays_are_put_right_after_storage(tmp_path: Path) -> None:
     plan.execute(plan.create_context(), arrays, outputs)
     assert outputs[3].tolist() == [1]
     assert outputs[2][0] == 2
+
+
+def test_masked_arrays_do_not_lose_their_masks() -> None:
+    boxes = np.zeros((4, 8, 4), np.float32)
+    scores = np.ma.array(np.ones((4, 8, 3), np.float32), mask=True)
+    with pytest.raises(PlanFileError, match=r"inputs\[1\] is a numpy\.ma\.MaskedArray"):
+        parse_plan(document()).arrays({"a": boxes, "b": scores})
+
+
+def test_an_open_file_is_not_read_where_a_header_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "a.npz", boxes=np.zeros((4, 8, 4), "f"), scores=np.zeros((4, 80, 3), "f"))
+    read: list[str] = []
+    get = np.lib.npyio.NpzFile.__getitem__
+    monkeypatch.setattr(
+        np.lib.npyio.NpzFile,
+        "__getitem__",
+        lambda self, name: read.append(name) or get(self, name),
+    )
+    with np.load(tmp_path / "a.npz") as heads:
+        with pytest.raises(PlanFileError, match=r"inputs\[1\] is stored .* \(4, 80, 3\)"):
+            parse_plan(named_inputs()).arrays(heads)
+        assert read == []
+        with pytest.raises(PlanFileError, match="2 arrays; the plan file has 1 inputs"):
+            parse_plan(document(inputs=document()["inputs"][:1])).arrays(heads)
+    np.savez(tmp_path / "a.npz", boxes=np.zeros((4, 8, 4), "f"), scores=np.zeros((3, 4, 8), "f"))
+    with np.load(tmp_path / "a.npz") as heads:  # its axes turned: the plan's own error says more
+        assert parse_plan(named_inputs()).arrays(heads)[1].shape == (3, 4, 8)
+    assert read == ["boxes", "scores"]
+
+
+def test_heads_are_read_from_a_file(tmp_path: Path) -> None:
+    """bfloat16 and Fortran order as in memory, and flat arrays of every kind."""
+    scores = np.zeros((4, 8, 3), ml_dtypes.bfloat16)
+    scores[1, 1, 2] = 0.5
+    boxes = np.asfortranarray(np.arange(128, dtype=np.float32).reshape(4, 8, 4))
+    path = tmp_path / "heads.npz"
+    plan_file = parse_plan(named_inputs("BFloat16"))
+    plan = plan_file.plan()
+    longer = np.zeros(100, ml_dtypes.bfloat16)
+    longer[:96] = scores.reshape(-1)
+    for stored in (scores, scores.reshape(-1), longer, longer.view(np.uint16).view(np.uint8)):
+        np.savez_compressed(path, scores=stored, boxes=boxes)
+        arrays = plan_file.read_heads(str(path), plan)
+        np.testing.assert_array_equal(arrays[0], boxes)
+        assert arrays[0].flags.c_contiguous
+        outputs = plan.allocate_outputs()
+        plan.execute(plan.create_context(), arrays, outputs)
+        assert outputs[3].tolist() == [1]
+        assert outputs[2][0] == 2
