@@ -21,8 +21,14 @@ from boxdecode._decoder import Decoder, Detections
 from boxdecode._errors import Error
 from boxdecode.plan_file import PlanFile, PlanFileError, read_plan_file
 
+__all__ = ["main"]
+
 TIMED_CALLS = 200
 NO_PILLOW = "Pillow is not installed: pip install 'boxdecode[cli]'"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class UserError(Exception):

@@ -36,7 +36,13 @@ from boxdecode._core import (
 )
 from boxdecode._types import Affine, Anchor, Head, Quantization
 
+__all__ = ["PlanFile", "PlanFileError", "parse_plan", "read_plan_file"]
+
 EnumType = TypeVar("EnumType", bound=enum.Enum)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class PlanFileError(ValueError):
