@@ -334,9 +334,21 @@ py::object dlpack_capsule(py::handle array) {
   return array.attr("__dlpack__")();
 }
 
+/// Whether something is masked in a masked array: its elements are then not all that it says.
+bool has_masked(py::handle array) {
+  // A module that was never imported made no array.
+  const py::object masked = py::module_::import("sys").attr("modules").attr("get")("numpy.ma");
+  return !masked.is_none() && py::isinstance(array, masked.attr("MaskedArray")) &&
+         py::bool_(masked.attr("is_masked")(array)).cast<bool>();
+}
+
 /// Describes the array, checks it, and keeps what must stay alive.
 ArrayFacts open_array(const Place &place, const Port &port, py::object array, bool writable, References &references) {
   if (py::isinstance<py::array>(array)) {
+    if (Py_TYPE(array.ptr()) != py::detail::npy_api::get().PyArray_Type_ && has_masked(array)) {
+      place.refuse(" is a masked array in which something is masked, and nothing is left out here: fill it first, for example "
+                   "with array.filled(0)");
+    }
     const ArrayFacts facts = facts_of_numpy(py::reinterpret_borrow<py::array>(array));
     check_fits(place, port, array, facts, writable);
     references.keep(std::move(array));
@@ -480,6 +492,21 @@ CallBuffers<Buffer>::CallBuffers(const std::vector<Port> &ports, py::handle arra
     open(port, std::move(array));
   }
   count_ = count;
+}
+
+template <class Buffer>
+void CallBuffers<Buffer>::confirm() const {
+  for (std::size_t port = 0; port < count_; ++port) {
+    const py::handle array = references_[port];
+    if (!py::isinstance<py::array>(array)) {
+      continue;  // an export, which holds its memory
+    }
+    const auto now = py::reinterpret_borrow<py::array>(array);
+    if (now.data() != buffers_[port].data || static_cast<std::size_t>(now.nbytes()) != buffers_[port].size_bytes) {
+      constexpr const char *list = std::is_same_v<Buffer, HostBuffer> ? "outputs" : "inputs";
+      Place{list, port}.refuse(" was resized while the arguments were read: leave it alone until the call returns");
+    }
+  }
 }
 
 template class CallBuffers<ConstHostBuffer>;

@@ -64,7 +64,11 @@ void set_quantization(op::Params &params, py::handle value, const std::string &f
     throw py::type_error(field + " must be a mapping of port to Quantization, not " + type_name(value));
   }
   for (const py::handle item : value.attr("items")()) {
-    const py::tuple pair = py::reinterpret_borrow<py::tuple>(item);
+    const py::tuple pair = to_tuple(item, field, "a mapping of port to Quantization, whose items are pairs");
+    if (pair.size() != 2) {
+      raise_error(ErrorCode::InvalidParameter, field,
+                  field + " has an item of " + std::to_string(pair.size()) + " parts; it is (port, Quantization)");
+    }
     const std::string place = field + '[' + py::str(pair[0]).cast<std::string>() + ']';
     params.quantization.insert_or_assign(to_port(pair[0], place), to_quantization(pair[1], place));
   }
