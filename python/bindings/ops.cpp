@@ -167,15 +167,9 @@ std::string to_text(py::handle value, const char *field) {
   return value.cast<std::string>();
 }
 
-// Kept rows, and with a soft method their scores. NotImplemented when rows_of takes no such arrays: then nothing was done.
-// Reading a number may run code of the caller, which may change an array: numbers come first, and then the arrays.
-py::object suppress(py::handle boxes, py::handle scores, py::handle class_ids, py::handle iou_threshold,
-                    py::handle score_threshold, py::handle max_detections, py::handle invalid, py::handle method,
-                    py::handle sigma) {
-  const Arguments arguments{boxes, scores, class_ids};
-  if (!rows_of(arguments).has_value()) {
-    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-  }
+// The numbers and names of a call, checked.
+NmsSettings settings_of(py::handle iou_threshold, py::handle score_threshold, py::handle max_detections, py::handle invalid,
+                        py::handle method, py::handle sigma) {
   nms::Params params;
   params.method = method.is_none() ? nms::Method::Hard : to_method(to_text(method, "method"));
   params.iou_threshold = to_double(iou_threshold, "iou_threshold");
@@ -193,8 +187,32 @@ py::object suppress(py::handle boxes, py::handle scores, py::handle class_ids, p
   if (Error *const error = std::get_if<Error>(&prepared)) {
     throw RaisedError(std::move(*error));
   }
-  const NmsSettings &settings = std::get<NmsSettings>(prepared);
+  return std::get<NmsSettings>(prepared);
+}
 
+// Kept rows, and with a soft method their scores. NotImplemented when rows_of takes no such arrays: then nothing was done.
+// Reading a number may run code of the caller, which may change an array: numbers come first, and then the arrays.
+py::object suppress(py::handle boxes, py::handle scores, py::handle class_ids, py::handle iou_threshold,
+                    py::handle score_threshold, py::handle max_detections, py::handle invalid, py::handle method,
+                    py::handle sigma) {
+  const Arguments arguments{boxes, scores, class_ids};
+  std::optional<NmsSettings> read;
+  try {
+    read = settings_of(iou_threshold, score_threshold, max_detections, invalid, method, sigma);
+  } catch (const RaisedError &) {
+    // Of several mistakes that of an array is told first.
+    if (rows_of(arguments).has_value()) {
+      throw;
+    }
+  } catch (const py::type_error &) {
+    if (rows_of(arguments).has_value()) {
+      throw;
+    }
+  }
+  if (!read.has_value()) {
+    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  }
+  const NmsSettings &settings = *read;
   const std::optional<NmsRows> rows = rows_of(arguments);
   if (!rows.has_value()) {
     return py::reinterpret_borrow<py::object>(Py_NotImplemented);

@@ -159,7 +159,10 @@ std::string type_name(py::handle value) { return Py_TYPE(value.ptr())->tp_name; 
 std::int64_t to_int64(py::handle value, const std::string &field) {
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!number) {
-    PyErr_Clear();
+    py::error_already_set raised;
+    if (!raised.matches(PyExc_TypeError)) {
+      throw raised;
+    }
     throw py::type_error(field + " must be an integer, not " + type_name(value));
   }
   int overflow = 0;

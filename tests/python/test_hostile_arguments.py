@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boxdecode import Decoder, Error, ErrorCode, Plan, TensorSpec
+from boxdecode import Decoder, Error, ErrorCode, Plan, ResizePolicy, TensorSpec, ops
 
 Array = Any
 
@@ -180,3 +180,35 @@ def test_an_array_below_the_mask_of_an_input_is_refused(plan: Any, frame: Any) -
     assert (caught.value.code, caught.value.field) == (ErrorCode.InvalidBuffer, "inputs[1]")
     with pytest.raises(Error, match="masked"):
         Decoder(plan)(wrong)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError, MemoryError])
+def test_what_a_number_raises_comes_out(arguments: Any, kind: type[BaseException]) -> None:
+    """A Ctrl-C that is noticed as a number is read is no wrong type."""
+
+    class Number:
+        def __index__(self) -> int:
+            raise kind
+
+        def __float__(self) -> float:
+            raise kind
+
+    number: Any = Number()
+    boxes, scores = np.zeros((1, 4), np.float32), np.zeros(1, np.float32)
+    for name in ("num_classes", "max_detections", "detection_threshold", "nms_iou_threshold"):
+        with pytest.raises(kind):
+            Plan(**arguments(**{name: number}))
+    with pytest.raises(kind):
+        ops.nms(boxes, scores, number)
+    with pytest.raises(kind):
+        ops.nms(boxes, scores, 0.5, max_detections=number)
+    with pytest.raises(kind):
+        ops.clip_boxes(boxes, (number, 1))
+    with pytest.raises(kind):
+        ops.scale_boxes(boxes, (number, 1), (1, 1), ResizePolicy.Stretch)
+
+
+def test_of_an_array_and_a_number_the_array_is_named_first() -> None:
+    with pytest.raises(Error) as caught:
+        ops.nms(np.zeros((1, 3), np.float32), np.zeros(1, np.float32), 2)
+    assert caught.value.field == "boxes"
