@@ -68,6 +68,11 @@ LONG: dict[str, Callable[[], Any]] = {
 }
 
 
+# The first call imports what it needs of NumPy, in Python, where a signal is noticed too.
+ops.soft_nms(BOXES[:1], SCORES[:1])
+ops.box_iou(BOXES[:1], BOXES[:1])
+
+
 @pytest.fixture
 def send() -> Iterator[Callable[[Callable[[], None]], Callable[[], int]]]:
     """Makes a C function that raises SIGINT in this thread, for which the action is then called."""
