@@ -527,6 +527,21 @@ CallBuffers<Buffer>::CallBuffers(const std::vector<Port> &ports, py::handle arra
   count_ = count;
 }
 
+template <class Buffer>
+void CallBuffers<Buffer>::confirm() const {
+  for (std::size_t port = 0; port < count_; ++port) {
+    const py::handle array = references_[port];
+    if (!py::isinstance<py::array>(array)) {
+      continue;  // an export, which holds its memory
+    }
+    const auto now = py::reinterpret_borrow<py::array>(array);
+    if (now.data() != buffers_[port].data || static_cast<std::size_t>(now.nbytes()) != buffers_[port].size_bytes) {
+      constexpr const char *list = std::is_same_v<Buffer, HostBuffer> ? "outputs" : "inputs";
+      Place{list, port}.refuse(" was resized while the arguments were read: leave it alone until the call returns");
+    }
+  }
+}
+
 template class CallBuffers<ConstHostBuffer>;
 template class CallBuffers<HostBuffer>;
 

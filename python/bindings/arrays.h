@@ -48,6 +48,8 @@ public:
   /// Takes over one reference. At most `capacity` times.
   void keep(py::object object) noexcept { objects_[count_++] = object.release().ptr(); }
 
+  [[nodiscard]] py::handle operator[](std::size_t index) const noexcept { return objects_[index]; }
+
 private:
   std::array<PyObject *, 16> inline_;
   std::unique_ptr<PyObject *[]> more_;
@@ -61,6 +63,10 @@ class CallBuffers {
 public:
   /// Raises InvalidBuffer at `inputs[p]` or `outputs[p]` for an array that does not fit its port.
   CallBuffers(const std::vector<Port> &ports, py::handle arrays);
+
+  /// Raises InvalidBuffer at the port of an array that no longer lies where it did. Opening an array may run code of the caller
+  /// (__iter__, __buffer__, __dlpack__), which may resize one that was opened before. Runs no such code itself.
+  void confirm() const;
 
   [[nodiscard]] std::span<const Buffer> span() const noexcept { return {buffers_, count_}; }
 

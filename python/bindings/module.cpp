@@ -120,6 +120,8 @@ void execute(const PythonPlan &plan, const op::ImageGeometry *geometry, PythonCo
   try {
     const CallBuffers<ConstHostBuffer> input_buffers(plan.inputs, inputs);
     const CallBuffers<HostBuffer> output_buffers(plan.outputs, outputs);
+    input_buffers.confirm();
+    output_buffers.confirm();
     raise_if_failed(call(input_buffers.span(), output_buffers.span()));
   } catch (const RaisedError &raised) {
     if (raised.error().code != ErrorCode::InvalidBuffer) {

@@ -64,7 +64,11 @@ void set_quantization(op::Params &params, py::handle value, const std::string &f
     throw py::type_error(field + " must be a mapping of port to Quantization, not " + type_name(value));
   }
   for (const py::handle item : value.attr("items")()) {
-    const py::tuple pair = py::reinterpret_borrow<py::tuple>(item);
+    const py::tuple pair = to_tuple(item, field, "a mapping of port to Quantization, whose items are pairs");
+    if (pair.size() != 2) {
+      raise_error(ErrorCode::InvalidParameter, field,
+                  field + " has an item of " + std::to_string(pair.size()) + " parts; it is (port, Quantization)");
+    }
     const std::string place = field + '[' + py::str(pair[0]).cast<std::string>() + ']';
     params.quantization.insert_or_assign(to_port(pair[0], place), to_quantization(pair[1], place));
   }
@@ -155,7 +159,10 @@ std::string type_name(py::handle value) { return Py_TYPE(value.ptr())->tp_name; 
 std::int64_t to_int64(py::handle value, const std::string &field) {
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!number) {
-    PyErr_Clear();
+    py::error_already_set raised;
+    if (!raised.matches(PyExc_TypeError)) {
+      throw raised;
+    }
     throw py::type_error(field + " must be an integer, not " + type_name(value));
   }
   int overflow = 0;

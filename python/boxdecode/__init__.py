@@ -63,3 +63,7 @@ __all__ = [
     "__version__",
     "ops",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

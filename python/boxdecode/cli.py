@@ -22,8 +22,14 @@ from boxdecode.plan_file import PlanFile, PlanFileError, read_plan_file
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+__all__ = ["main"]
+
 TIMED_CALLS = 200
 NO_PILLOW = "Pillow is not installed: pip install 'boxdecode[cli]'"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class UserError(Exception):

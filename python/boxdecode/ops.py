@@ -1,8 +1,10 @@
 """NMS and box functions for plain arrays.
 
 Boxes are rows ``x1, y1, x2, y2`` unless a function says otherwise, in continuous coordinates: a
-box from 10 to 20 is 10 wide, not 11. Arrays are NumPy arrays or anything on the CPU that has the
-buffer protocol or ``__dlpack__``, torch tensors for example. Nothing is modified.
+box from 10 to 20 is 10 wide, not 11. Arrays are NumPy arrays, anything on the CPU that has the
+buffer protocol or ``__dlpack__``, torch tensors for example, or lists and tuples of numbers, which
+count as what ``numpy.asarray`` makes of them. Nothing is modified. A masked array in which
+anything is masked is refused: the functions know no missing rows.
 
 The suppressing functions compute in FP32 and take float32, float64 (narrowed to float32 once),
 float16, bfloat16, and integers that FP32 holds exactly. Integers that it does not hold, bool and
@@ -47,9 +49,15 @@ if TYPE_CHECKING:
     _Invalid: TypeAlias = Literal["raise", "drop"]
     _SoftMethod: TypeAlias = Literal["linear", "gaussian", "adaptive"]
 
+_SOFT_IOU_THRESHOLD = float("0.3")  # an object of its own: this very one was not passed by a caller
 _FORMATS = ("xyxy", "xywh", "cxcywh")
 _MOST_SIDE = 1_048_576
+_MOST_NESTED = 32  # lists in lists; no NumPy has fewer dimensions
 _HOST_MEMORY = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 # ---- suppression ---------------------------------------------------------------------------------
@@ -58,11 +66,12 @@ _HOST_MEMORY = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
 def nms(
     boxes: Any,
     scores: Any,
-    iou_threshold: SupportsFloat,
+    iou_threshold: SupportsFloat | None = None,
     *,
     score_threshold: SupportsFloat | None = None,
     max_detections: SupportsIndex | None = None,
     invalid: _Invalid = "raise",
+    threshold: SupportsFloat | None = None,
 ) -> Indices:
     """Greedy non-maximum suppression: the indices of the kept boxes, best score first.
 
@@ -72,17 +81,18 @@ def nms(
 
     boxes: [N, 4], x1, y1, x2, y2 with x2 >= x1 and y2 >= y1.
     scores: [N]. Any numbers, logits too.
-    iou_threshold: 0 to 1.
+    iou_threshold: 0 to 1. Required; ``threshold`` is another name of it.
     score_threshold: boxes below it are left out first; None keeps every score.
     max_detections: at most so many indices are returned; None sets no limit.
     invalid: what to do with a row that has a NaN score, a coordinate that is not finite, or
         x2 < x1 or y2 < y1: "raise" an Error that names the first one, or "drop" them.
     """
+    if iou_threshold is None or threshold is not None:
+        iou_threshold = _one_threshold(iou_threshold, threshold, "nms")
     rest = (iou_threshold, score_threshold, max_detections, invalid, None, None)
     result = _core._nms(boxes, scores, None, *rest)
     if result is NotImplemented:
-        boxes = _nms_boxes(boxes)
-        result = _core._nms(boxes, _nms_scores(scores, len(boxes)), None, *rest)
+        result = _suppress(boxes, scores, None, rest)
     return result  # type: ignore[no-any-return]
 
 
@@ -90,11 +100,12 @@ def batched_nms(
     boxes: Any,
     scores: Any,
     class_ids: Any,
-    iou_threshold: SupportsFloat,
+    iou_threshold: SupportsFloat | None = None,
     *,
     score_threshold: SupportsFloat | None = None,
     max_detections: SupportsIndex | None = None,
     invalid: _Invalid = "raise",
+    threshold: SupportsFloat | None = None,
 ) -> Indices:
     """As ``nms``, but only boxes of one class suppress each other.
 
@@ -103,12 +114,13 @@ def batched_nms(
 
     class_ids: [N], any integers; a class need not be numbered from 0.
     """
+    if iou_threshold is None or threshold is not None:
+        iou_threshold = _one_threshold(iou_threshold, threshold, "batched_nms")
     rest = (iou_threshold, score_threshold, max_detections, invalid, None, None)
-    result = _core._nms(boxes, scores, _some(class_ids), *rest)
+    class_ids = _some(class_ids)
+    result = _core._nms(boxes, scores, class_ids, *rest)
     if result is NotImplemented:
-        boxes = _nms_boxes(boxes)
-        scores = _nms_scores(scores, len(boxes))
-        result = _core._nms(boxes, scores, _nms_class_ids(class_ids, len(boxes)), *rest)
+        result = _suppress(boxes, scores, class_ids, rest)
     return result  # type: ignore[no-any-return]
 
 
@@ -118,11 +130,12 @@ def soft_nms(
     *,
     method: _SoftMethod = "gaussian",
     sigma: SupportsFloat = 0.5,
-    iou_threshold: SupportsFloat = 0.3,
+    iou_threshold: SupportsFloat = _SOFT_IOU_THRESHOLD,
     score_threshold: SupportsFloat | None = 0.001,
     class_ids: Any = None,
     max_detections: SupportsIndex | None = None,
     invalid: _Invalid = "raise",
+    threshold: SupportsFloat | None = None,
 ) -> tuple[Indices, npt.NDArray[np.float32]]:
     """Soft-NMS: overlapping boxes lose score instead of being dropped.
 
@@ -136,20 +149,19 @@ def soft_nms(
         "adaptive"  score * (1 - IoU) where the larger area is more than twice the smaller one,
                     otherwise as "gaussian"
     sigma: > 0. This is the paper's convention; TensorFlow's sigma is half of it.
-    iou_threshold: 0 to 1, for "linear".
+    iou_threshold: 0 to 1, for "linear". ``threshold`` is another name of it, as in ``nms``.
     class_ids: [N] integers; None decays across classes.
     score_threshold, max_detections, invalid: as in ``nms``; an infinite score is invalid here.
     """
     if method is None:  # which means no soft suppression further down
         raise _refused("method", "method must be a str, not NoneType")
+    if threshold is not None:
+        given = None if iou_threshold is _SOFT_IOU_THRESHOLD else iou_threshold
+        iou_threshold = _one_threshold(given, threshold, "soft_nms")
     rest = (iou_threshold, score_threshold, max_detections, invalid, method, sigma)
     result = _core._nms(boxes, scores, class_ids, *rest)
     if result is NotImplemented:
-        boxes = _nms_boxes(boxes)
-        scores = _nms_scores(scores, len(boxes))
-        if class_ids is not None:
-            class_ids = _nms_class_ids(class_ids, len(boxes))
-        result = _core._nms(boxes, scores, class_ids, *rest)
+        result = _suppress(boxes, scores, class_ids, rest)
     return result  # type: ignore[no-any-return]
 
 
@@ -230,8 +242,9 @@ def scale_boxes(
     """
     model_width, model_height = _image_size(model_size, "model_size")
     image_width, image_height = _image_size(image_size, "image_size")
+    affine = None if isinstance(policy, ResizePolicy) else _affine(policy)
     array = _boxes(boxes, "boxes")
-    if isinstance(policy, ResizePolicy):
+    if affine is None:
         content_width, content_height, left, top = model_width, model_height, 0, 0
         if policy is not ResizePolicy.Stretch:
             scale = min(model_width / image_width, model_height / image_height)
@@ -246,7 +259,7 @@ def scale_boxes(
         shift = np.array([left, top, left, top], dtype=array.dtype)
         factor = np.array([factor_x, factor_y] * 2, dtype=array.dtype)
         return _floats((array - shift) * factor)
-    scale_x, offset_x, scale_y, offset_y = _affine(policy)
+    scale_x, offset_x, scale_y, offset_y = affine
     factor = np.array([scale_x, scale_y] * 2, dtype=array.dtype)
     shift = np.array([offset_x, offset_y] * 2, dtype=array.dtype)
     return _floats(array * factor + shift)
@@ -264,10 +277,48 @@ def _some(value: Any) -> Any:
     return NotImplemented if value is None else value
 
 
+def _one_threshold(iou_threshold: Any, threshold: Any, function: str) -> Any:
+    """The one of the two names that was given."""
+    if threshold is None:
+        raise TypeError(
+            f"iou_threshold must be a number, not NoneType: {function}() needs it, and "
+            "has no default for it"
+        )
+    if iou_threshold is not None:
+        raise _refused(
+            "threshold",
+            f"threshold is {threshold!r} and iou_threshold is {iou_threshold!r}; they are two "
+            "names of one number: pass one of them",
+        )
+    return threshold
+
+
+def _suppress(boxes: Any, scores: Any, class_ids: Any, rest: tuple[Any, ...]) -> Any:
+    """What the core does with arrays that it reads, for all others: they are converted first."""
+    boxes = _nms_boxes(boxes)
+    scores = _nms_scores(scores, len(boxes))
+    if class_ids is not None:
+        class_ids = _nms_class_ids(class_ids, len(boxes))
+    result = _core._nms(boxes, scores, class_ids, *rest)
+    if result is NotImplemented:  # reading one argument has changed another
+        raise _refused("boxes", "boxes changed during the call; leave them alone until it returns")
+    return result
+
+
 def _array(value: Any, name: str) -> npt.NDArray[Any]:
-    """The value as a NumPy array that shares its memory."""
+    """The value as a plain NumPy array, which shares its memory unless it is a list or a tuple."""
     if isinstance(value, np.ndarray):
-        return value
+        if isinstance(value, np.ma.MaskedArray):
+            rows = np.argwhere(np.ma.getmaskarray(value))
+            if len(rows) != 0:
+                raise _refused(
+                    name,
+                    f"{name} is a masked array, masked at {[int(i) for i in rows[0]]}; leave "
+                    "masked rows out (array[~array.mask]) or fill them (array.filled(value)) first",
+                )
+        return np.asarray(value)
+    if _is_list(value):
+        return _array_of_list(value, name)
     try:
         return np.asarray(memoryview(value))
     except (TypeError, ValueError, BufferError):
@@ -275,8 +326,8 @@ def _array(value: Any, name: str) -> npt.NDArray[Any]:
     if not hasattr(value, "__dlpack__"):
         raise _refused(
             name,
-            f"{name} is a {type(value).__name__}; pass a NumPy array, or an array on the CPU with "
-            "the buffer protocol or __dlpack__ (numpy.asarray makes one of a list)",
+            f"{name} is a {type(value).__name__}; pass a NumPy array, a list of numbers, or an "
+            "array on the CPU with the buffer protocol or __dlpack__",
         )
     try:
         device = value.__dlpack_device__()[0]
@@ -289,6 +340,50 @@ def _array(value: Any, name: str) -> npt.NDArray[Any]:
             f"{name} is a {type(value).__name__} that cannot be read through __dlpack__: {error}. "
             "It must lie in CPU memory and need no gradient; convert bfloat16 to float32 first",
         ) from error
+
+
+def _array_of_list(value: Sequence[Any], name: str) -> npt.NDArray[Any]:
+    """What ``numpy.asarray`` makes of numbers in nested lists, tuples and arrays."""
+    items, _ = _numbers(value, name, 1)
+    try:
+        return np.asarray(items)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _refused(name, f"{name} makes no array of numbers: {error}") from error
+
+
+def _numbers(value: Sequence[Any], name: str, depth: int) -> tuple[list[Any], tuple[int, ...]]:
+    """A copy in which there are numbers, lists and plain arrays only, and its shape."""
+    if depth > _MOST_NESTED:
+        raise _refused(name.partition("[")[0], f"{name[:20]}... is nested too deep for an array")
+    items = list(value)
+    first: tuple[int, ...] = ()
+    for index, item in enumerate(items):
+        shape: tuple[int, ...] = ()
+        kind = type(item)
+        if kind is not float and kind is not int:
+            place = f"{name}[{index}]"
+            if isinstance(item, (list, tuple)):
+                items[index], shape = _numbers(item, place, depth + 1)
+            else:
+                items[index] = _item(item, place)
+                shape = items[index].shape
+        if index == 0:
+            first = shape
+        elif shape != first:
+            raise _refused(
+                name,
+                f"{name} is ragged: {name}[0] has the shape {first}, {name}[{index}] has {shape}",
+            )
+    return items, (len(items), *first)
+
+
+def _item(item: Any, place: str) -> npt.NDArray[Any]:
+    """An element of a list that is neither a list nor a plain number, as an array."""
+    known = isinstance(item, (int, float, complex, str, bytes, np.generic)) or item is None
+    array = np.asarray(item) if known else _array(item, place)
+    if not (_is_float(array.dtype) or array.dtype.kind in "iu"):
+        raise _refused(place, f"{place} is {item!r}; it must be a number")
+    return array
 
 
 def _is_float(dtype: np.dtype[Any]) -> bool:
@@ -327,8 +422,18 @@ def _float32(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     return np.require(narrowed, dtype=np.float32, requirements=["C", "A"])
 
 
+def _array_of_boxes(value: Any, name: str) -> npt.NDArray[Any]:
+    """As ``_array``; an empty list holds no box, which is [0, 4]."""
+    array = _array(value, name)
+    return array.reshape(0, 4) if array.shape == (0,) and _is_list(value) else array
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
 def _nms_boxes(value: Any) -> npt.NDArray[np.float32]:
-    array = _array(value, "boxes")
+    array = _array_of_boxes(value, "boxes")
     if array.ndim != 2 or array.shape[1] != 4:
         raise _refused("boxes", f"boxes has the shape {array.shape}; it must be [N, 4]")
     return _float32(array, "boxes")
@@ -349,6 +454,8 @@ def _nms_scores(value: Any, count: int) -> npt.NDArray[np.float32]:
 
 def _nms_class_ids(value: Any, count: int) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
     array = _row_vector(value, "class_ids", count)
+    if len(array) == 0 and _is_list(value):  # which names no type
+        array = np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         raise _dtype_refused(array, "class_ids", "an integer type")
     if array.dtype.kind == "u" and array.dtype.itemsize == 8:
@@ -359,7 +466,7 @@ def _nms_class_ids(value: Any, count: int) -> npt.NDArray[np.int32] | npt.NDArra
 
 def _boxes(value: Any, name: str) -> Any:
     """[..., 4] boxes as float32 or float64, C-contiguous and aligned."""
-    array = _array(value, name)
+    array = _array_of_boxes(value, name)
     if array.ndim == 0 or array.shape[-1] != 4:
         raise _refused(name, f"{name} has the shape {array.shape}; it must be [..., 4]")
     dtype: type[np.float32] | type[np.float64]

@@ -38,8 +38,14 @@ from boxdecode._errors import Error
 from boxdecode._stored import Source, members, read_array, read_header, sources
 from boxdecode._types import Affine, Anchor, Head, Quantization
 
+__all__ = ["PlanFile", "PlanFileError", "parse_plan", "read_plan_file"]
+
 EnumType = TypeVar("EnumType", bound=enum.Enum)
 Stored = TypeVar("Stored")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class PlanFileError(ValueError):

@@ -88,7 +88,6 @@ def test_class_ids_must_be_integers() -> None:
         refused("class_ids", ops.batched_nms, boxes, scores, class_ids, 0.5)
         refused("class_ids", ops.soft_nms, boxes, scores, class_ids=class_ids)
     refused("class_ids", ops.batched_nms, boxes, scores, None, 0.5)
-    refused("class_ids", ops.batched_nms, boxes, scores, [0, 1], 0.5)
     for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.uint64, ">i4"):
         class_ids = (SCENE.class_ids % 2).astype(dtype)
         assert run(ids=class_ids) == run(ids=SCENE.class_ids % 2)
@@ -155,10 +154,9 @@ def test_buffer_protocol() -> None:
     assert run(boxes, scores, class_ids) == KEPT
 
 
-def test_lists_and_other_objects_are_refused() -> None:
-    for value in ([[0, 0, 1, 1]], ((0, 0, 1, 1),), None, "boxes", 3, object()):
+def test_other_objects_are_refused() -> None:
+    for value in (None, "boxes", 3, object(), {0: 1}, iter([[0, 0, 1, 1]])):
         assert type(value).__name__ in refused("boxes", ops.nms, value, SCENE.scores[:1], 0.5)
-    refused("scores", ops.nms, SCENE.boxes[:1], [0.5], 0.5)
 
 
 def test_shapes_must_fit() -> None:

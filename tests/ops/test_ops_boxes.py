@@ -193,7 +193,7 @@ def test_wrong_arguments_name_themselves() -> None:
         (lambda: ops.box_convert(boxes, "xyxy", None), "out_fmt"),  # type: ignore[arg-type]
         (lambda: ops.box_convert(boxes[:, :3], "xyxy", "xywh"), "boxes"),
         (lambda: ops.box_area(np.float32(1)), "boxes"),
-        (lambda: ops.box_area([[0, 0, 1, 1]]), "boxes"),
+        (lambda: ops.box_area({0: 1}), "boxes"),
         (lambda: ops.box_iou(boxes[0], boxes), "a"),
         (lambda: ops.box_iou(boxes, boxes[None]), "b"),
         (lambda: ops.box_iou(boxes, boxes > 0), "b"),

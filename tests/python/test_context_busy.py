@@ -1,4 +1,7 @@
-"""A context in use is refused before the arrays of the second call matter."""
+"""A context in use is refused before the arrays of the second call matter.
+
+Python of the main thread runs while another one is inside a call: the call does not hold the GIL.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import pytest
 
 # The first call is stopped in its scan, so with the context locked: its scores stand on a page that
 # may not be read. Python's handler of the fault returns, so the read is tried until the page may be
-# read, and writes a byte to the wakeup pipe: from then on the call is known to be inside.
+# read, and writes a byte to the wakeup pipe: from then on the call is known to be inside. With the
+# GIL held in there the main thread would wait for ever.
 PROGRAM = r"""
 import ctypes
 import mmap
@@ -89,12 +93,14 @@ try:
         for name, (inputs, own_outputs) in calls.items()
         for index, execute in enumerate(executes)
     }
+    inside = first.is_alive() and not failures
 finally:
     protect(mmap.PROT_READ | mmap.PROT_WRITE)
     first.join()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGSEGV, signal.SIG_DFL)
 
+assert inside, "the first call ended before it could"
 assert seen == dict.fromkeys(seen, busy), {k: v for k, v in seen.items() if v != busy}
 assert len(seen) == 2 * len(calls)
 assert all((output.reshape(-1).view(np.uint8) == 0xA5).all() for output in own)
@@ -110,7 +116,7 @@ print("busy as it should be")
 @pytest.mark.native
 def test_a_busy_context_comes_before_wrong_arrays() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "busy as it should be\n"

@@ -51,7 +51,7 @@ def test_the_plan_of_the_documentation_is_one() -> None:
 def test_the_cpp_example_compiles(compiler: str, tmp_path: Path) -> None:
     """Without a warning; it runs where SIMA_KERNELS_LIBRARIES names the libraries' folder."""
     source, program = tmp_path / "example.cpp", tmp_path / "example"
-    source.write_text(block("README.md", "cpp"))
+    source.write_text(block("README.md", "cpp"), encoding="utf-8")
     command = [compiler, *STRICT, f"-I{ROOT / 'cpp' / 'include'}", str(source), "-o", str(program)]
     libraries = os.environ.get("SIMA_KERNELS_LIBRARIES")
     if libraries is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from boxdecode import (
     Affine,
@@ -308,6 +309,30 @@ def test_layouts(
     arguments: Any, refused: Any, change: dict[str, Any], field: str, parts: list[str]
 ) -> None:
     refused(lambda: Plan(**arguments(**change)), ErrorCode.UnsupportedLayout, field, field, *parts)
+
+
+def test_strides_in_bytes_are_told_in_elements(arguments: Any, refused: Any) -> None:
+    """NumPy's strides of a [1, 4, 8, 3] array: divided by the element they are what is wanted."""
+    layouts = {DType.Float32: np.float32, DType.Float16: np.float16, DType.BFloat16: np.uint16}
+    for dtype, element in layouts.items():
+        array = np.zeros((1, 4, 8, 3), element)
+        spec = TensorSpec(array.shape, dtype, Strided(array.strides))
+        refused(
+            lambda spec=spec: Plan(**arguments(**with_port(1, spec))),
+            ErrorCode.UnsupportedLayout,
+            "inputs[1].layout",
+            f"channel stride of {array.itemsize}; it must be 1. Strides count elements",
+            "they are [96, 24, 3, 1]",
+        )
+    elements = TensorSpec((1, 4, 8, 3), F32, Strided((96, 24, 3, 1)))
+    assert Plan(**arguments(**with_port(1, elements))).input_specs[1] == elements
+
+
+@pytest.mark.parametrize("strides", [(128, 32, 4, 2), (64, 16, 8, 8), (98, 24, 4, 4)])
+def test_other_strides_are_not_taken_for_bytes(arguments: Any, strides: Any) -> None:
+    with pytest.raises(Error) as caught:
+        Plan(**arguments(**strided(*strides)))
+    assert str(caught.value).endswith("; it must be 1")
 
 
 QUANTIZATIONS: list[tuple[dict[str, Any], str, list[str]]] = [

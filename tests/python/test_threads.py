@@ -1,10 +1,11 @@
-"""Threads: the GIL is released, contexts are locked, one plan serves many contexts."""
+"""Threads: contexts are locked, one plan serves many contexts.
+
+That the GIL is released during a call is shown by test_context_busy.py.
+"""
 
 from __future__ import annotations
 
-import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -50,73 +51,43 @@ def slow() -> tuple[Callable[[], Plan], list[Any]]:
     return make, [boxes, scores]
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
-def test_other_threads_run_during_a_call(slow: Any) -> None:
-    """Python code of another thread makes steps while this thread is inside execute."""
-    make, heads = slow
-    plan = make()
-    context, outputs = plan.create_context(), plan.allocate_outputs()
-    inside = threading.Event()
-    steps_inside = 0
-    done = threading.Event()
-
-    def count() -> None:
-        nonlocal steps_inside
-        while not done.is_set():
-            if inside.is_set():
-                steps_inside += 1
-            time.sleep(0)
-
-    counter = threading.Thread(target=count)
-    interval = sys.getswitchinterval()
-    # With the GIL held for a whole call the counter could only step between calls.
-    sys.setswitchinterval(1000)
-    try:
-        counter.start()
-        for _ in range(50):
-            inside.set()
-            plan.execute(context, heads, outputs)
-            inside.clear()
-    finally:
-        done.set()
-        sys.setswitchinterval(interval)
-        counter.join()
-    assert int(outputs[3][0]) == 10000
-    assert steps_inside > 1000
-
-
 def test_a_context_serves_one_call_at_a_time(slow: Any) -> None:
+    """Each of two calls at once is refused or right. test_context_busy.py makes one meet another.
+
+    How often they meet here is up to the machine: never, on a single core that is not interrupted.
+    """
     make, heads = slow
     plan = make()
     context = plan.create_context()
-    finished, busy = [0, 0], [0, 0]
-    refusals: set[tuple[ErrorCode, str, int]] = set()
-    stop = time.monotonic() + 20
+    alone = plan.allocate_outputs()
+    plan.execute(context, heads, alone)
+    expected = [output.tobytes() for output in alone]
+    outcomes: list[str] = []
 
-    def work(index: int) -> None:
+    def work() -> None:
         outputs = plan.allocate_outputs()
-        while time.monotonic() < stop and not (all(finished) and any(busy)):
+        for _ in range(20):
             outputs[3][0] = -7
             try:
                 plan.execute(context, heads, outputs)
-                finished[index] += 1
             except ContextBusy as error:
-                refusals.add((error.code, error.field, int(outputs[3][0])))
-                busy[index] += 1
+                place = (error.code, error.field, int(outputs[3][0]))
+                right = place == (ErrorCode.ContextBusy, "context", -7)
+                outcomes.append("refused" if right else f"refused wrongly: {place}")
+            else:
+                right = [output.tobytes() for output in outputs] == expected
+                outcomes.append("right" if right else "wrong")
 
-    threads = [threading.Thread(target=work, args=(index,)) for index in (0, 1)]
+    threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(finished)
-    assert any(busy)
-    assert refusals == {(ErrorCode.ContextBusy, "context", -7)}
+    assert len(outcomes) == 40
+    assert set(outcomes) <= {"right", "refused"}
+    assert "right" in outcomes  # whoever comes first is served
+    work()  # and nobody holds the context any longer
+    assert outcomes[40:] == ["right"] * 20
 
 
 def test_contexts_of_one_plan_work_side_by_side(slow: Any) -> None:

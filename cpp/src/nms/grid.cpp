@@ -101,6 +101,7 @@ public:
     const std::uint32_t block = begin / lanes;
     const std::uint32_t count = ((end + lanes - 1) / lanes - block) & (0U - static_cast<std::uint32_t>(wanted && begin != end));
     if (count > 2) {
+      scratch_.poll.add(std::uint64_t{count} * lanes);
       suppressed_ += settings_.kernels->suppress_run(scratch_.corners, block, block + count, box_, settings_.threshold);
       return;
     }
@@ -147,6 +148,7 @@ private:
 
 std::uint32_t NmsGrid::suppress(const NmsSettings &settings, NmsScratch &scratch, const NmsBox &box) const {
   const auto against_everything = [this, &settings, &scratch, &box] {
+    scratch.poll.add(std::uint64_t{block_count_} * lanes);
     return settings.kernels->suppress_run(scratch.corners, 0, block_count_, box, settings.threshold);
   };
   if (!(box.area >= least_regular_area && box.area <= largest_regular_area)) {

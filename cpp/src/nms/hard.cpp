@@ -131,7 +131,8 @@ std::size_t finish_on_grid(const NmsSettings &settings, NmsScratch &scratch, con
   const std::size_t rest = count - done;
   grid.build(settings, scratch, boxes, rows + done, rest);
   std::size_t live = rest;
-  for (std::size_t i = 0; i < found; ++i) {
+  constexpr std::uint64_t near_pairs = 256;  // about as costly as a look at the cells around a box
+  for (std::size_t i = 0; i < found && !scratch.poll.spend(near_pairs); ++i) {
     live -= grid.suppress(settings, scratch, load_box(boxes, rows[kept[i]]));
   }
   for (std::size_t i = 0; i < rest && live != 0; ++i) {
@@ -145,7 +146,7 @@ std::size_t finish_on_grid(const NmsSettings &settings, NmsScratch &scratch, con
     corners[0] = gone;
     --live;
     kept[found++] = static_cast<std::uint32_t>(done + i);
-    if (found == limit) {
+    if (found == limit || scratch.poll.spend(near_pairs)) {
       break;
     }
     live -= grid.suppress(settings, scratch, box);
@@ -172,6 +173,9 @@ std::size_t suppress_hard(const NmsSettings &settings, NmsScratch &scratch, cons
   Chunk chunk(settings, scratch);
   for (std::size_t done = 0; done < count;) {
     const std::size_t size = std::min(chunk_size, count - done);
+    if (scratch.poll.spend(std::uint64_t{found + size} * size)) {
+      return found;
+    }
     chunk.load(boxes, rows, done, size);
     for (std::size_t i = 0; i < found && !chunk.empty(); ++i) {
       chunk.suppress(load_box(boxes, rows[kept[i]]));

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/nms_kernels.h"
+#include "nms/poll.h"
 
 namespace simaai::kernels::detail {
 
@@ -40,6 +41,9 @@ public:
   float *lane_scores = nullptr;       ///< soft methods: what each lane's score has decayed to; lane_count(capacity)
   std::uint32_t *kept = nullptr;
   float *kept_scores = nullptr;
+
+  /// Whether the run shall go on. A run that was ended leaves any result.
+  NmsPoll poll;
 
   /// Whole blocks for `rows` rows, and a block to spare.
   [[nodiscard]] static std::size_t lane_count(std::size_t rows) noexcept;

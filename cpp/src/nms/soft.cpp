@@ -81,6 +81,8 @@ public:
     }
     const std::size_t found =
         settings_.kernels->overlaps(scratch_.corners, begin / lanes, (end + lanes - 1) / lanes, box, positions_, overlaps_);
+    constexpr std::uint64_t pairs_of_decay = 32;  // an exponential costs so many looks at a pair
+    scratch_.poll.add(pairs_of_decay * found);
     for (std::size_t i = 0; i < found; ++i) {
       // A block at either end may hold lanes of another class too.
       if (positions_[i] >= begin && positions_[i] < end) {
@@ -216,7 +218,7 @@ std::size_t suppress_soft(const NmsSettings &settings, NmsScratch &scratch, cons
     scratch.kept[found] = all.row(picked);
     scratch.kept_scores[found] = all.score(picked);
     ++found;
-    if (found == settings.limit) {
+    if (found == settings.limit || scratch.poll.spend(std::uint64_t{ends[group] - begins[group]} * 2)) {
       break;
     }
     all.pick(picked, begins[group], ends[group]);

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "boxdecode/check/groups.h"
+#include "boxdecode/layout/reader.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
@@ -85,7 +88,7 @@ private:
       return refuse("has " + text(strides.size()) + " strides; the shape has " + text(rank) + " sides and each needs one");
     }
     if (strides[rank - 1] != 1) {
-      return refuse("has a channel stride of " + text(strides[rank - 1]) + "; it must be 1");
+      return refuse("has a channel stride of " + text(strides[rank - 1]) + "; it must be 1" + hint_of_bytes(strides));
     }
     const std::int64_t physical = strides[rank - 2];
     if (physical < extent_.channels) {
@@ -106,6 +109,21 @@ private:
       }
     }
     return std::nullopt;
+  }
+
+  // What to do when the strides look like NumPy's, which count bytes.
+  [[nodiscard]] std::string hint_of_bytes(const std::vector<std::int64_t> &strides) const {
+    const auto bytes = static_cast<std::int64_t>(element_bytes(spec_.dtype));
+    if (bytes == 1 || strides.back() != bytes ||
+        !std::ranges::all_of(strides, [bytes](std::int64_t stride) { return stride % bytes == 0; })) {
+      return "";
+    }
+    Shape elements(strides);
+    for (std::int64_t &stride : elements) {
+      stride /= bytes;
+    }
+    return ". Strides count elements, not bytes as NumPy's do: divided by the " + text(bytes) + " bytes of " +
+           text(spec_.dtype) + " they are " + text(elements);
   }
 
   Finding check_tiles(const MlaCBlocked &blocked) const {
