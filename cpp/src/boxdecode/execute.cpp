@@ -109,8 +109,13 @@ void decode_frame(const Frame &frame) {
   }
   Ordering ordering(frame, collector);
   const bool indexed = plan.context.indexed_boxes > 0;
-  finish_outputs(frame,
-                 indexed ? accept_in_order<IndexedBoxes>(frame, ordering) : accept_in_order<AcceptedBoxes>(frame, ordering));
+  if (plan.params.suppression_corners == SuppressionCorners::Exact) {
+    finish_outputs(frame, indexed ? accept_in_order<IndexedBoxes<ExactRule>>(frame, ordering)
+                                  : accept_in_order<AcceptedBoxes<ExactRule>>(frame, ordering));
+  } else {
+    finish_outputs(frame, indexed ? accept_in_order<IndexedBoxes<IntegerRule>>(frame, ordering)
+                                  : accept_in_order<AcceptedBoxes<IntegerRule>>(frame, ordering));
+  }
 }
 
 Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, ExecutionContext &context,

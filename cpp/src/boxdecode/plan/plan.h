@@ -13,6 +13,7 @@
 #include "boxdecode/numeric/score_map.h"
 #include "boxdecode/recipes/recipe.h"
 #include "kernels/kernels.h"
+#include "kernels/nms_kernels.h"
 
 /// Everything that is prepared once. In: an admitted request. Out: readers, lanes, tables, priors and the function for each
 /// word of the recipe. Never: anything of a frame.
@@ -166,9 +167,10 @@ struct PlanState {
   ContextLayout context = {};
   bool streaming = false;  ///< top-K of valid boxes instead of suppression
   bool suppresses = true;
-  std::uint32_t suppression_limit = 0;  ///< T + 1
-  float softmax_early_out = 0.0F;       ///< best − background below this cannot pass; −inf: always look
-  float box_scale_x = 1.0F;             ///< from the unit of the corners to model pixels
+  std::uint32_t suppression_limit = 0;  ///< T + 1; with exact corners the limit of outlines, 0 for none
+  simaai::kernels::detail::NmsThreshold exact_threshold = {};
+  float softmax_early_out = 0.0F;  ///< best − background below this cannot pass; −inf: always look
+  float box_scale_x = 1.0F;        ///< from the unit of the corners to model pixels
   float box_scale_y = 1.0F;
 
   // The other words of the recipe, bound.

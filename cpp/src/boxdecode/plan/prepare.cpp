@@ -6,8 +6,10 @@
 
 #include "boxdecode/context/access.h"
 #include "boxdecode/outputs/outputs.h"
-#include "boxdecode/suppress/accepted.h"
+#include "boxdecode/suppress/capacity.h"
+#include "boxdecode/suppress/rules.h"
 #include "kernels/dispatch.h"
+#include "kernels/iou_rule.h"
 #include "numeric/exp32.h"
 #include "numeric/rounding.h"
 
@@ -204,8 +206,15 @@ void prepare_suppression(PlanState &plan) {
   const SuppressionRule rule = plan.recipe->suppression;
   plan.streaming = rule == SuppressionRule::None;
   // An IoU in 256ths may exceed 256, since corners are rounded and areas are not: 256 means no suppression.
-  plan.suppresses = !plan.streaming && limit < 256 && !(rule == SuppressionRule::ClassAwareUnlessZero && threshold == 0.0F);
+  const bool skipped_at_zero = rule == SuppressionRule::ClassAwareUnlessZero && threshold == 0.0F;
+  plan.suppresses = !plan.streaming && limit < 256 && !skipped_at_zero;
   plan.suppression_limit = narrow(limit + 1);
+  if (plan.params.suppression_corners == SuppressionCorners::Exact) {
+    // No FP32 quotient of an intersection and a union is above 1.
+    plan.suppresses = !plan.streaming && threshold < 1.0F && !skipped_at_zero;
+    plan.exact_threshold = simaai::kernels::detail::prepare_threshold(static_cast<double>(threshold));
+    plan.suppression_limit = ExactRule::outline_limit_of(static_cast<double>(threshold));
+  }
 }
 
 void prepare_box_unit(PlanState &plan) {
@@ -258,10 +267,10 @@ void prepare_context(PlanState &plan, std::uint64_t locations) {
   if (plan.suppresses) {
     const std::uint64_t accepted = std::min<std::uint64_t>(capacity, locations);
     layout.chains = saturated(chains);
-    layout.suppression_blocks = saturated(AcceptedBoxes::blocks_for(accepted, chains));
-    if (BoxIndex::serves(accepted)) {
+    layout.suppression_blocks = saturated(suppression_blocks_for(accepted, chains));
+    if (index_serves(accepted) && plan.suppression_limit > 0) {
       layout.indexed_boxes = saturated(accepted);
-      layout.index_buckets = saturated(BoxIndex::buckets_for(accepted));
+      layout.index_buckets = saturated(index_buckets_for(accepted));
     }
   }
   if (!plan.prototype.empty()) {
