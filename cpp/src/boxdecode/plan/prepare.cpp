@@ -252,20 +252,32 @@ void prepare_outputs(PlanState &plan) {
 
 std::uint32_t saturated(std::uint64_t value) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFFU)); }
 
-void prepare_context(PlanState &plan, std::uint64_t locations) {
+// How many candidates one cell and anchor can have.
+std::uint64_t candidates_of_a_location(ScoreForm form, const HeadPlan &head) {
+  switch (form) {
+    case ScoreForm::BestClass:
+    case ScoreForm::SoftmaxBest: return 1;
+    case ScoreForm::EveryClass: return head.classes.count;
+  }
+  return 1;
+}
+
+void prepare_context(PlanState &plan) {
   ContextLayout &layout = plan.context;
   const auto capacity = static_cast<std::uint64_t>(plan.params.max_detections);
   std::uint64_t chains = 1;
+  std::uint64_t candidates = 0;
   for (const HeadPlan &head : plan.heads) {
+    candidates += std::uint64_t{head.cells} * head.anchors * candidates_of_a_location(plan.recipe->score, head);
     chains = std::max<std::uint64_t>(chains, plan.params.class_agnostic ? 1 : head.class_offset + head.classes.count);
     for (const Lane *lane : {&head.boxes, &head.sizes, &head.classes, &head.logits, &head.objectness, &head.extra}) {
       layout.lane_elements = std::max(layout.lane_elements, lane->count);
     }
   }
-  layout.candidates = saturated(plan.streaming ? capacity : locations);
+  layout.candidates = saturated(plan.streaming ? capacity : candidates);
   layout.buckets = saturated(std::bit_ceil(static_cast<std::uint64_t>(layout.candidates)));
   if (plan.suppresses) {
-    const std::uint64_t accepted = std::min<std::uint64_t>(capacity, locations);
+    const std::uint64_t accepted = std::min<std::uint64_t>(capacity, candidates);
     layout.chains = saturated(chains);
     layout.suppression_blocks = saturated(suppression_blocks_for(accepted, chains));
     if (index_serves(accepted) && plan.suppression_limit > 0) {
@@ -304,10 +316,6 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
     plan->prototype_scale_y =
         static_cast<float>(static_cast<double>(extent.height) / static_cast<double>(plan->params.model_input_size.height));
   }
-  std::uint64_t locations = 0;
-  for (const HeadFacts &head : facts.heads) {
-    locations += static_cast<std::uint64_t>(head.grid.width * head.grid.height) * narrow(head.anchors);
-  }
   plan->heads.resize(facts.heads.size());
   prepare_suppression(*plan);
   prepare_box_unit(*plan);
@@ -315,7 +323,7 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
     prepare_lanes(*plan, facts, index);
   }
   prepare_outputs(*plan);
-  prepare_context(*plan, locations);
+  prepare_context(*plan);
   // Checked before the tables of heads that no context could serve are made.
   if (std::optional<Error> error = check_context_bytes(plan->context.bytes)) {
     return *std::move(error);
