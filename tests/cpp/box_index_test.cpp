@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "boxdecode/context/access.h"
+#include "boxdecode/access.h"
 #include "boxdecode/suppress/accepted.h"
 #include "kernels/dispatch.h"
 #include "support/request.h"

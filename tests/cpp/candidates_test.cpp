@@ -1,13 +1,15 @@
 #include <algorithm>
-#include <cstring>
+#include <functional>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "boxdecode/access.h"
+#include "boxdecode/bind.h"
 #include "boxdecode/check/check.h"
-#include "boxdecode/context/access.h"
 #include "boxdecode/plan/prepare.h"
 #include "boxdecode/recipes/yolo6.h"
 #include "support/request.h"
@@ -47,7 +49,10 @@ boxdecode::Plan planned(std::int64_t capacity, bool class_agnostic) {
   auto checked = boxdecode::detail::check(request.view());
   auto &facts = std::get<boxdecode::detail::Facts>(checked);
   facts.recipe = &recipe;
-  return std::get<boxdecode::Plan>(boxdecode::detail::prepare(request.view(), facts));
+  auto prepared = boxdecode::detail::prepare(request.view(), facts);
+  auto &state = std::get<std::shared_ptr<boxdecode::detail::PlanState>>(prepared);
+  boxdecode::detail::bind_words(*state);
+  return boxdecode::detail::Access::make_plan(std::move(state));
 }
 
 struct Result {

@@ -177,7 +177,7 @@ public:
 
   Frame frame(float threshold, const Kernels &kernels) {
     plan_.exact_threshold = detail::prepare_threshold(static_cast<double>(threshold));
-    plan_.suppression_limit = ExactRule::outline_limit_of(static_cast<double>(threshold));
+    plan_.suppression_limit = ops::boxdecode::detail::exact_outline_limit(static_cast<double>(threshold));
     plan_.kernels = &kernels;
     return {plan_, kernels, {}, {}, plan_.mapping, 1.0F, 1.0F, reinterpret_cast<std::byte *>(block_.data())};
   }

@@ -1,7 +1,7 @@
 #include <simaai/kernels/ops/boxdecode.h>
 
-#include "boxdecode/check/buffers.h"
-#include "boxdecode/context/access.h"
+#include "boxdecode/access.h"
+#include "boxdecode/context/buffers.h"
 #include "boxdecode/outputs/outputs.h"
 #include "boxdecode/select/collector.h"
 #include "boxdecode/suppress/accepted.h"

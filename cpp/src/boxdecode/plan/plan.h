@@ -186,9 +186,6 @@ struct PlanState {
   return reader.element_size == 1 && are_blocks(reader, lane.origin, lane.step) && lane.anchor_step % 16 == 0;
 }
 
-/// Chooses the function of each word. The only place where words become code.
-void bind_words(PlanState &plan);
-
 /// Priors of one head; empty for PriorRule::None.
 [[nodiscard]] Priors make_priors(const PlanState &plan, std::size_t head_index);
 

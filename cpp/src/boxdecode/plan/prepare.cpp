@@ -4,10 +4,9 @@
 #include <bit>
 #include <cmath>
 
-#include "boxdecode/context/access.h"
+#include "boxdecode/geometry/mapping.h"
 #include "boxdecode/outputs/outputs.h"
 #include "boxdecode/suppress/capacity.h"
-#include "boxdecode/suppress/rules.h"
 #include "kernels/dispatch.h"
 #include "kernels/iou_rule.h"
 #include "numeric/exp32.h"
@@ -213,7 +212,7 @@ void prepare_suppression(PlanState &plan) {
     // No FP32 quotient of an intersection and a union is above 1.
     plan.suppresses = !plan.streaming && threshold < 1.0F && !skipped_at_zero;
     plan.exact_threshold = simaai::kernels::detail::prepare_threshold(static_cast<double>(threshold));
-    plan.suppression_limit = ExactRule::outline_limit_of(static_cast<double>(threshold));
+    plan.suppression_limit = exact_outline_limit(static_cast<double>(threshold));
   }
 }
 
@@ -295,7 +294,7 @@ void prepare_context(PlanState &plan) {
 
 }  // namespace
 
-std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
+std::variant<std::shared_ptr<PlanState>, Error> prepare(const Request &request, const Facts &facts) {
   auto plan = std::make_shared<PlanState>();
   plan->recipe = facts.recipe;
   plan->params = request.params;
@@ -334,8 +333,7 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
   }
   plan->softmax_early_out = softmax_early_out(plan->params.detection_threshold);
   plan->mapping = make_mapping(*plan->params.resize, plan->params.model_input_size, plan->params.original_image_size);
-  bind_words(*plan);
-  return Access::make_plan(std::move(plan));
+  return plan;
 }
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

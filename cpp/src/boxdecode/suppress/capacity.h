@@ -4,7 +4,8 @@
 #include <bit>
 #include <cstdint>
 
-/// How much room suppression needs. In: how many boxes a frame accepts at most, in how many chains. Out: counts. Never: a box.
+/// What suppression needs of a plan. In: a threshold, how many boxes a frame accepts at most, in how many chains. Out: room and
+/// limits. Never: a box.
 namespace simaai::kernels::ops::boxdecode::detail {
 
 /// Boxes to a block, whatever the rule.
@@ -31,6 +32,16 @@ inline constexpr std::uint32_t first_index_buckets = 512;
 /// How many buckets the index of such a frame has at most.
 [[nodiscard]] constexpr std::uint64_t index_buckets_for(std::uint64_t accepted) noexcept {
   return std::max<std::uint64_t>(std::bit_ceil(accepted), first_index_buckets);
+}
+
+/// With exact corners an index sees outlines, whole boxes that contain their box and have no more than its area. This is the
+/// largest limit for them, 0 where a threshold is so low that an index would find everything.
+///
+/// Let the IoU of boxes with FP32 areas be above t. In FP32 the areas, the intersection and the union are wrong by less than
+/// 2^-19 in all, so inter ≥ s·(A + A') with s = u/(1 + u) for every u ≤ t·(1 − 2^-12). The intersection of the outlines is no
+/// smaller and their areas are no larger: the same inequality holds for them.
+[[nodiscard]] constexpr std::uint32_t exact_outline_limit(double iou_threshold) noexcept {
+  return static_cast<std::uint32_t>(256.0 * iou_threshold * (1.0 - 0x1p-12));
 }
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -68,15 +68,6 @@ public:
   explicit ExactRule(const Frame &frame) noexcept
       : kernels_(frame.kernels), threshold_(frame.plan.exact_threshold), limit_(frame.plan.suppression_limit) {}
 
-  /// The largest limit for outlines, 0 where a threshold is so low that an index would find everything.
-  ///
-  /// Let the IoU of boxes with FP32 areas be above t. In FP32 the areas, the intersection and the union are wrong by less than
-  /// 2^-19 in all, so inter ≥ s·(A + A') with s = u/(1 + u) for every u ≤ t·(1 − 2^-12). Outlines contain the boxes, so that
-  /// their intersection is no smaller, and their areas are no larger: the same inequality holds for them.
-  [[nodiscard]] static std::uint32_t outline_limit_of(double iou_threshold) noexcept {
-    return static_cast<std::uint32_t>(256.0 * iou_threshold * (1.0 - 0x1p-12));
-  }
-
   [[nodiscard]] static Box kept_of(const Corners &box) noexcept {
     return {box.x1, box.y1, box.x2, box.y2, (box.x2 - box.x1) * (box.y2 - box.y1)};
   }
@@ -97,7 +88,7 @@ public:
     return simaai::kernels::detail::suppresses(box, candidate, threshold_);
   }
 
-  /// The least box of whole corners around it, and no more than its area.
+  /// The least box of whole corners around it, and no more than its area; suppress/capacity.h has the limit.
   [[nodiscard]] static simaai::kernels::detail::RoundedBox outline(const Box &box) noexcept {
     return {static_cast<std::int32_t>(std::floor(box.x1)), static_cast<std::int32_t>(std::floor(box.y1)),
             static_cast<std::int32_t>(std::ceil(box.x2)), static_cast<std::int32_t>(std::ceil(box.y2)),

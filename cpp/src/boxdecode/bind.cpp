@@ -1,3 +1,5 @@
+#include "boxdecode/bind.h"
+
 #include "boxdecode/geometry/boxes.h"
 #include "boxdecode/geometry/keypoints.h"
 #include "boxdecode/outputs/outputs.h"
