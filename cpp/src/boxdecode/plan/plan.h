@@ -21,6 +21,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 
 struct Frame;
 struct Collector;
+class DecodedBoxes;
 struct HeadPlan;
 struct PlanState;
 
@@ -149,6 +150,9 @@ struct OutputPlan {
   std::size_t alignment = 1;
 };
 
+/// Writes what becomes of a frame's boxes and returns how many (execute.h).
+using Accept = std::size_t (*)(const Frame &frame, DecodedBoxes &boxes);
+
 struct PlanState {
   Params params = {};
   std::vector<TensorSpec> input_specs = {};
@@ -176,6 +180,7 @@ struct PlanState {
   // The other words of the recipe, bound.
   bool every_logit_finite = false;  ///< softmax: a logit of −inf discards its cell too
   void (*decode_keypoints)(const Frame &frame, const HeadPlan &head, const Site &site, float *keypoints) = nullptr;
+  Accept accept = nullptr;
   void (*write_extra)(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners,
                       std::size_t slot) = nullptr;
 };

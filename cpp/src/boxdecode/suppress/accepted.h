@@ -7,6 +7,13 @@
 /// Greedy suppression. In: valid boxes by descending score. Out: whether one is accepted. Never: what a box will be written as.
 namespace simaai::kernels::ops::boxdecode::detail {
 
+/// The policy that suppresses nothing.
+class EveryBox {
+public:
+  explicit EveryBox(const Frame & /*frame*/) noexcept {}
+  [[nodiscard]] static bool admit(const Corners & /*box*/, std::uint32_t /*chain*/) noexcept { return true; }
+};
+
 /// The accepted boxes of a frame, chained by class. The first block of a chain stands alone; from then on a chain takes runs of
 /// blocks that lie side by side, which a walk meets in the order of memory.
 template <typename Rule>
