@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "boxdecode/context/access.h"
+#include "boxdecode/access.h"
 #include "boxdecode/geometry/boxes.h"
 #include "boxdecode/select/collector.h"
 #include "frames.h"

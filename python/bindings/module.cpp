@@ -319,6 +319,12 @@ void bind_enums(py::module_ &module) {
       .value("Pixels", op::BoxUnit::Pixels)
       .value("Normalised", op::BoxUnit::Normalised)
       .finalize();
+  py::native_enum<op::SuppressionCorners>(module, "SuppressionCorners", "enum.Enum",
+                                          "By which corners suppression measures overlap: rounded ones in steps of 1/256, or "
+                                          "the FP32 ones by the rule of ops.nms.")
+      .value("Integer", op::SuppressionCorners::Integer)
+      .value("Exact", op::SuppressionCorners::Exact)
+      .finalize();
   py::native_enum<ResizeName>(module, "ResizePolicy", "enum.Enum",
                               "How the image was brought to the model's input size; Affine is the fourth way.")
       .value("CenteredLetterbox", ResizeName::CenteredLetterbox)
@@ -424,7 +430,8 @@ void bind_params(py::module_ &module) {
       .def_property_readonly("box_unit", [](const op::Params &p) { return p.box_unit; })
       .def_property_readonly("anchor_scale", [](const op::Params &p) { return p.anchor_scale; })
       .def_property_readonly("box_activation", [](const op::Params &p) { return p.box_activation; })
-      .def_property_readonly("peak_window", [](const op::Params &p) { return p.peak_window; });
+      .def_property_readonly("peak_window", [](const op::Params &p) { return p.peak_window; })
+      .def_property_readonly("suppression_corners", [](const op::Params &p) { return p.suppression_corners; });
 }
 
 void bind_plan(py::module_ &module) {

@@ -150,6 +150,10 @@ constexpr Argument arguments_of_plan[] = {
        p.box_activation = to_enum<op::ScoreActivation>(v, f, "ScoreActivation");
      }},
     {"peak_window", false, false, [](op::Params &p, py::handle v, const std::string &f) { p.peak_window = to_int64(v, f); }},
+    {"suppression_corners", false, false,
+     [](op::Params &p, py::handle v, const std::string &f) {
+       p.suppression_corners = to_enum<op::SuppressionCorners>(v, f, "SuppressionCorners");
+     }},
 };
 
 }  // namespace

@@ -75,6 +75,10 @@ class BoxUnit(_NativeEnum, enum.Enum):
     Pixels = 0
     Normalised = 1
 
+class SuppressionCorners(_NativeEnum, enum.Enum):
+    Integer = 0
+    Exact = 1
+
 class ResizePolicy(_NativeEnum, enum.Enum):
     CenteredLetterbox = 0
     TopLeftLetterbox = 1
@@ -183,6 +187,8 @@ class Params(metaclass=_ExtensionType):
     def box_activation(self) -> ScoreActivation: ...
     @property
     def peak_window(self) -> int: ...
+    @property
+    def suppression_corners(self) -> SuppressionCorners: ...
 
 class Context(metaclass=_ExtensionType):
     def __init__(self, *args: NoReturn, **kwargs: NoReturn) -> None: ...
@@ -223,6 +229,7 @@ class Plan(metaclass=_ExtensionType):
         anchor_scale: SupportsFloat = 4.0,
         box_activation: ScoreActivation = ...,
         peak_window: SupportsIndex = 1,
+        suppression_corners: SuppressionCorners = ...,
     ) -> None: ...
     @property
     def params(self) -> Params: ...

@@ -31,6 +31,7 @@ from boxdecode._core import (
     ResizePolicy,
     ScoreActivation,
     Strided,
+    SuppressionCorners,
     Task,
     TensorSpec,
 )
@@ -479,4 +480,5 @@ _OPTIONAL: dict[str, Callable[[object, str], Any]] = {
     "anchor_scale": _number,
     "box_activation": _member(ScoreActivation),
     "peak_window": _integer,
+    "suppression_corners": _member(SuppressionCorners),
 }

@@ -71,6 +71,9 @@ def plan_arguments(request: Request) -> dict[str, Any]:
         optional["mask_encoding"] = getattr(boxdecode.MaskEncoding, request.mask_encoding)
     if request.box_unit != "Pixels":
         optional["box_unit"] = getattr(boxdecode.BoxUnit, request.box_unit)
+    if request.suppression_corners != "Integer":
+        name = request.suppression_corners
+        optional["suppression_corners"] = getattr(boxdecode.SuppressionCorners, name)
     if request.mask_prototype is not None:
         optional["mask_prototype"] = request.mask_prototype
     if request.quantization:

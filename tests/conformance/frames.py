@@ -794,6 +794,9 @@ def _make_frame(profile: str, task: str, index: int) -> Frame:
     request.detection_threshold = draw_threshold(draw, request, tensors)
     if task == SEGMENTATION:
         request.max_detections = min(request.max_detections, 20)
+    # Drawn last, so that what was drawn before does not depend on it.
+    if profile not in NO_SUPPRESSION and draw.chance(0.3):
+        request.suppression_corners = "Exact"
     return Frame(request, tensors, [tensor.role for tensor in draft.tensors], seed, content)
 
 

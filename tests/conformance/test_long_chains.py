@@ -13,7 +13,9 @@ from test_conformance import first_difference
 GRID = 64
 
 
-def request_of(classes: int, threshold: float, class_agnostic: bool, capacity: int) -> Request:
+def request_of(
+    classes: int, threshold: float, class_agnostic: bool, capacity: int, corners: str
+) -> Request:
     return Request(
         inputs=[
             TensorSpec((GRID, GRID, 4), "Float32"),
@@ -29,6 +31,7 @@ def request_of(classes: int, threshold: float, class_agnostic: bool, capacity: i
         nms_iou_threshold=threshold,
         score_activation="Sigmoid",
         class_agnostic=class_agnostic,
+        suppression_corners=corners,
     )
 
 
@@ -46,10 +49,16 @@ def tensors_of(classes: int, largest: float, seed: int) -> list[Array]:
     [(1, False, GRID * GRID), (3, True, GRID * GRID), (3, False, GRID * GRID), (1, False, 1000)],
 )
 @pytest.mark.parametrize("largest", [0.6, 12.0])
+@pytest.mark.parametrize("corners", ["Integer", "Exact"])
 def test_outputs_equal_the_reference(
-    largest: float, classes: int, class_agnostic: bool, capacity: int, threshold: float
+    corners: str,
+    largest: float,
+    classes: int,
+    class_agnostic: bool,
+    capacity: int,
+    threshold: float,
 ) -> None:
-    request = request_of(classes, threshold, class_agnostic, capacity)
+    request = request_of(classes, threshold, class_agnostic, capacity, corners)
     tensors = tensors_of(classes, largest, 20261130)
     expected = frames.expectation(request, tensors)
     assert isinstance(expected, list)

@@ -31,6 +31,7 @@ DECLARED = (
     *("num_classes", "max_detections", "detection_threshold", "nms_iou_threshold"),
     *("score_activation", "quantization", "num_keypoints", "anchors", "resize", "mask_encoding"),
     *("class_agnostic", "box_unit", "anchor_scale", "box_activation", "peak_window"),
+    "suppression_corners",
 )
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -107,6 +108,11 @@ bad_values(
 )
 bad_values("mask_encoding", boxdecode.MaskEncoding.Binary, unless=is_task("Segmentation"))
 bad_values("class_agnostic", True, unless=always(is_profile("DetrV1", "CenterNetV1")))
+bad_values(
+    "suppression_corners",
+    boxdecode.SuppressionCorners.Exact,
+    unless=always(is_profile("DetrV1", "CenterNetV1")),
+)
 bad_values("mask_prototype", 0, unless=is_task("Segmentation"))
 bad_values(
     "resize",

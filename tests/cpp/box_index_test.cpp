@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "boxdecode/context/access.h"
+#include "boxdecode/access.h"
 #include "boxdecode/suppress/accepted.h"
 #include "kernels/dispatch.h"
 #include "support/request.h"
@@ -19,12 +19,17 @@ namespace simaai::kernels {
 namespace {
 
 using detail::RoundedBox;
-using ops::boxdecode::detail::AcceptedBoxes;
-using ops::boxdecode::detail::BoxIndex;
 using ops::boxdecode::detail::Corners;
+using ops::boxdecode::detail::ExactRule;
 using ops::boxdecode::detail::Frame;
-using ops::boxdecode::detail::IndexedBoxes;
+using ops::boxdecode::detail::index_buckets_for;
+using ops::boxdecode::detail::IntegerRule;
+using ops::boxdecode::detail::long_chain;
 using ops::boxdecode::detail::PlanState;
+using ops::boxdecode::detail::suppression_blocks_for;
+using BoxIndex = ops::boxdecode::detail::BoxIndex<IntegerRule>;
+using AcceptedBoxes = ops::boxdecode::detail::AcceptedBoxes<IntegerRule>;
+using IndexedBoxes = ops::boxdecode::detail::IndexedBoxes<IntegerRule>;
 using Answer = BoxIndex::Answer;
 
 constexpr std::uint32_t seed = 20261130;
@@ -55,9 +60,9 @@ class Scratch {
 public:
   Scratch(std::uint32_t boxes, std::uint32_t chains, bool indexed) {
     plan_.context.chains = chains;
-    plan_.context.suppression_blocks = static_cast<std::uint32_t>(AcceptedBoxes::blocks_for(boxes, chains));
+    plan_.context.suppression_blocks = static_cast<std::uint32_t>(suppression_blocks_for(boxes, chains));
     plan_.context.indexed_boxes = indexed ? boxes : 0;
-    plan_.context.index_buckets = indexed ? static_cast<std::uint32_t>(BoxIndex::buckets_for(boxes)) : 0;
+    plan_.context.index_buckets = indexed ? static_cast<std::uint32_t>(index_buckets_for(boxes)) : 0;
     ops::boxdecode::detail::lay_out(plan_.context);
     block_.resize(plan_.context.bytes / sizeof(Line) + 1);
     std::memset(block_.data(), 0xAB, block_.size() * sizeof(Line));
@@ -353,7 +358,7 @@ TEST(AcceptedBoxes, DecidesAsEveryBoxInTurnWithAndWithoutAnIndex) {
         accepted[chain].push_back(rounded);
       }
     }
-    long_chains += accepted[0].size() > 2 * BoxIndex::long_chain ? 1 : 0;
+    long_chains += accepted[0].size() > 2 * long_chain ? 1 : 0;
   }
   EXPECT_GT(answers[0], 30000U);
   EXPECT_GT(answers[1], 30000U);
@@ -373,7 +378,7 @@ TEST(AcceptedBoxes, NeverNeedMoreBlocksThanPlanned) {
           const auto any = static_cast<std::uint32_t>(random.whole(0, static_cast<std::int32_t>(chains) - 1));
           accepted.append({0, 0, 1, 1, 1}, deal == 0 ? any : box / deal % chains);
         }
-        ASSERT_LE(accepted.blocks_used(), AcceptedBoxes::blocks_for(boxes, chains))
+        ASSERT_LE(accepted.blocks_used(), suppression_blocks_for(boxes, chains))
             << boxes << " boxes, " << chains << " chains, " << deal << " at a time";
       }
     }
@@ -406,8 +411,8 @@ TEST(BoxIndex, IsPlannedWhereAChainMayGrowLong) {
   };
   EXPECT_EQ(layout_of(300).indexed_boxes, 0U);
   EXPECT_EQ(layout_of(300).index_heads_offset, layout_of(300).raw_offset);  // no byte of it
-  EXPECT_EQ(layout_of(2 * BoxIndex::long_chain).indexed_boxes, 0U);
-  EXPECT_EQ(layout_of(2 * BoxIndex::long_chain + 1).indexed_boxes, 2 * BoxIndex::long_chain + 1);
+  EXPECT_EQ(layout_of(2 * long_chain).indexed_boxes, 0U);
+  EXPECT_EQ(layout_of(2 * long_chain + 1).indexed_boxes, 2 * long_chain + 1);
   // Never more boxes than there are cells.
   EXPECT_EQ(layout_of(65536).indexed_boxes, 4096U);
   EXPECT_EQ(layout_of(65536).index_buckets, 4096U);

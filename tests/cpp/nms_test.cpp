@@ -21,6 +21,7 @@
 #include <simaai/kernels/ops/nms.h>
 
 #include "kernels/dispatch.h"
+#include "kernels/iou_rule.h"
 #include "kernels/nms_kernels.h"
 #include "nms/engine.h"
 #include "support/guarded_buffer.h"

@@ -32,6 +32,7 @@ from boxdecode import (
     ResizePolicy,
     ScoreActivation,
     Strided,
+    SuppressionCorners,
     Task,
     TensorSpec,
 )
@@ -60,6 +61,7 @@ def test_enumerations_have_exactly_these_members() -> None:
     assert [member.name for member in ScoreActivation] == ["Identity", "Sigmoid", "Softmax"]
     assert [member.name for member in MaskEncoding] == ["Probability", "Binary"]
     assert [member.name for member in BoxUnit] == ["Pixels", "Normalised"]
+    assert [member.name for member in SuppressionCorners] == ["Integer", "Exact"]
     assert [member.name for member in ResizePolicy] == [
         "CenteredLetterbox", "TopLeftLetterbox", "Stretch",
     ]  # fmt: skip
@@ -128,6 +130,7 @@ def test_params_are_resolved_and_owned(arguments: Any) -> None:
     assert params.anchor_scale == 4.0
     assert params.box_activation is ScoreActivation.Identity
     assert params.peak_window == 1
+    assert params.suppression_corners is SuppressionCorners.Integer
 
 
 def test_arguments_are_taken_in_every_plain_form(arguments: Any) -> None:
@@ -256,6 +259,7 @@ def test_sides_beyond_the_type_are_errors_with_a_place(refused: Any) -> None:
         ({"score_activation": 1}, r"params\.score_activation .* boxdecode\.ScoreActivation"),
         ({"mask_encoding": None}, r"params\.mask_encoding .* boxdecode\.MaskEncoding"),
         ({"box_unit": "Pixels"}, r"params\.box_unit .* boxdecode\.BoxUnit"),
+        ({"suppression_corners": "Exact"}, r"params\.suppression_corners .* boxdecode\.Supp"),
         ({"box_activation": 0}, r"params\.box_activation .* boxdecode\.ScoreActivation"),
         ({"resize": "Stretch"}, r"params\.resize must be .*ResizePolicy or an Affine, not str"),
         ({"resize": 1}, r"params\.resize must be"),

@@ -25,6 +25,7 @@ from boxdecode import (
     ResizePolicy,
     ScoreActivation,
     Strided,
+    SuppressionCorners,
     Task,
     TensorSpec,
 )
@@ -101,6 +102,7 @@ def test_every_argument_has_its_form() -> None:
             anchor_scale=2,
             box_activation="Sigmoid",
             peak_window=3,
+            suppression_corners="Exact",
             score_activation=None,
         )
     )
@@ -135,6 +137,7 @@ def test_every_argument_has_its_form() -> None:
         "anchor_scale": 2,
         "box_activation": ScoreActivation.Sigmoid,
         "peak_window": 3,
+        "suppression_corners": SuppressionCorners.Exact,
     }
     assert parse_plan(document(resize="Stretch")).arguments["resize"] is ResizePolicy.Stretch
     named = {"Affine": {"scale_x": 1, "offset_x": 2, "scale_y": 3, "offset_y": 4}}

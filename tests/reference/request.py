@@ -65,6 +65,7 @@ class Request:
     anchor_scale: float = 4.0
     box_activation: str = "Identity"
     peak_window: int = 1
+    suppression_corners: str = "Integer"
 
 
 class RefusalError(Exception):

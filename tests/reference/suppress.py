@@ -1,11 +1,16 @@
-"""Geometry validation and greedy suppression, in whole numbers."""
+"""Geometry validation and greedy suppression: in whole numbers, or on FP32 corners."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from .numeric import Bool, Float32, Int64, round_half_away
 from .request import Request
+
+#: Which of the candidates behind a position it suppresses, classes aside.
+Suppressed = Callable[[int], Bool]
 
 _NEVER = ("DetrV1", "CenterNetV1")
 
@@ -44,6 +49,8 @@ def skips_suppression(request: Request) -> bool:
         return True
     if request.profile == "Yolo26V1" and np.float32(request.nms_iou_threshold) == 0:
         return True
+    if request.suppression_corners == "Exact":
+        return bool(np.float32(request.nms_iou_threshold) == 1)
     return threshold_256(request.nms_iou_threshold) == 256
 
 
@@ -60,15 +67,53 @@ def iou_256(corners: Int64, area: Int64, other_corners: Int64, other_area: Int64
     return result
 
 
+def iou_of_corners(corners: Float32, other_corners: Float32) -> Float32:
+    """inter / ((a + b) - inter) of one box with many, each step in FP32."""
+    with np.errstate(all="ignore"):
+        right = np.minimum(corners[2], other_corners[:, 2])
+        left = np.maximum(corners[0], other_corners[:, 0])
+        bottom = np.minimum(corners[3], other_corners[:, 3])
+        top = np.maximum(corners[1], other_corners[:, 1])
+        inter = np.maximum(np.float32(0), right - left) * np.maximum(np.float32(0), bottom - top)
+        areas = box_areas(corners[None])[0] + box_areas(other_corners)
+        iou: Float32 = inter / (areas - inter)
+    return iou
+
+
+def suppressed_by_integers(request: Request, corners: Float32) -> Suppressed:
+    """Boxes are compared by rounded corners and the rounded areas of unrounded boxes."""
+    limit = threshold_256(request.nms_iou_threshold)
+    rounded = round_half_away(corners)
+    areas = round_half_away(box_areas(corners))
+
+    def suppressed(position: int) -> Bool:
+        later = slice(position + 1, None)
+        iou = iou_256(rounded[position], areas[position], rounded[later], areas[later])
+        return iou > limit
+
+    return suppressed
+
+
+def suppressed_exactly(request: Request, corners: Float32) -> Suppressed:
+    """Boxes are compared as they are. The threshold is the FP32 number of the request."""
+    threshold = np.float64(np.float32(request.nms_iou_threshold))
+
+    def suppressed(position: int) -> Bool:
+        iou = iou_of_corners(corners[position], corners[position + 1 :])
+        return iou.astype(np.float64) > threshold
+
+    return suppressed
+
+
 def accept(request: Request, corners: Float32, classes: Int64) -> list[int]:
     """Indexes of the accepted candidates; the candidates come in visiting order."""
     valid = valid_boxes(corners)
     visiting = np.flatnonzero(valid)
     if skips_suppression(request):
         return [int(index) for index in visiting[: request.max_detections]]
-    limit = threshold_256(request.nms_iou_threshold)
-    rounded = round_half_away(corners[visiting])
-    areas = round_half_away(box_areas(corners[visiting]))
+    exact = request.suppression_corners == "Exact"
+    rule = suppressed_exactly if exact else suppressed_by_integers
+    suppressed = rule(request, corners[visiting])
     groups = np.zeros(len(visiting), dtype=np.int64)
     if not request.class_agnostic:
         groups = classes[visiting]
@@ -81,6 +126,5 @@ def accept(request: Request, corners: Float32, classes: Int64) -> list[int]:
         if len(accepted) == request.max_detections:
             break
         later = slice(position + 1, None)
-        iou = iou_256(rounded[position], areas[position], rounded[later], areas[later])
-        standing[later] &= ~((iou > limit) & (groups[later] == groups[position]))
+        standing[later] &= ~(suppressed(position) & (groups[later] == groups[position]))
     return accepted

@@ -237,7 +237,7 @@ std::string parameters_text(const Recipe &recipe) {
   take(recipe.takes_anchor_scale, "`anchor_scale`");
   take(recipe.takes_box_activation, "`box_activation`");
   take(recipe.takes_peak_window, "`peak_window`");
-  take(recipe.suppression != SuppressionRule::None, "`class_agnostic`");
+  take(recipe.suppression != SuppressionRule::None, "`class_agnostic`, `suppression_corners`");
   take(recipe.pose, "`num_keypoints` (Pose)");
   take(recipe.segmentation, "`mask_prototype`, `mask_encoding` (Segmentation)");
   return joined(taken, ", ");

@@ -1,9 +1,11 @@
 #include "boxdecode/execute.h"
 
-#include "boxdecode/check/buffers.h"
-#include "boxdecode/context/access.h"
+#include <simaai/kernels/ops/boxdecode.h>
+
+#include "boxdecode/access.h"
+#include "boxdecode/context/buffers.h"
 #include "boxdecode/outputs/outputs.h"
-#include "boxdecode/select/collector.h"
+#include "boxdecode/select/decoded.h"
 #include "boxdecode/suppress/accepted.h"
 #include "numeric/fp_environment.h"
 
@@ -30,65 +32,23 @@ private:
   bool held_;
 };
 
-const HeadPlan &head_of(const PlanState &plan, std::uint32_t location) {
-  std::size_t index = plan.heads.size() - 1;
-  while (plan.heads[index].first_location > location) {
-    --index;
-  }
-  return plan.heads[index];
-}
-
-// A candidate whose box has been decoded.
-struct Decoded {
-  const Candidate *candidate;
-  const HeadPlan *head;
-  Site site;
-  Corners corners;
-};
-
-// Boxes are decoded a few ahead of the decisions about them: decoding one does not wait for another, and a decision that the
-// CPU guessed wrong does not throw away the decoding of those behind it.
-constexpr std::size_t decoded_ahead = 16;
-
-std::size_t decode_next(const Frame &frame, Ordering &ordering, Decoded *decoded) {
-  std::size_t count = 0;
-  for (; count < decoded_ahead; ++count) {
-    const Candidate *candidate = ordering.next();
-    if (candidate == nullptr) {
-      break;
-    }
-    const HeadPlan &head = head_of(frame.plan, candidate->location);
-    const std::uint32_t place = candidate->location - head.first_location;
-    const bool one = head.anchors == 1;
-    const Site site = site_of(head, one ? place : place / head.anchors, one ? 0 : place % head.anchors);
-    // Candidates come by score, which jumps about in the tensor.
-    touch(frame.port(head.boxes).reader, frame.input(head.boxes.port), site.cell, head.boxes.first(site.anchor),
-          head.boxes.count);
-    decoded[count] = {candidate, &head, site, {}};
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    decoded[i].corners = decoded[i].head->decode_box(frame, *decoded[i].head, decoded[i].site);
-  }
-  return count;
-}
-
-// Returns how many detections were written. `Boxes` holds the accepted ones.
-template <typename Boxes>
-std::size_t accept_in_order(const Frame &frame, Ordering &ordering) {
+// What becomes of a frame's boxes: the next decoded one, valid, admitted, written.
+template <typename Policy>
+std::size_t accept_in_order(const Frame &frame, DecodedBoxes &boxes) {
   const PlanState &plan = frame.plan;
-  Boxes accepted(frame);
+  Policy policy(frame);
   const auto capacity = static_cast<std::size_t>(plan.params.max_detections);
   std::size_t count = 0;
-  Decoded decoded[decoded_ahead];
-  for (std::size_t ready = 1; count < capacity && ready > 0;) {
-    ready = decode_next(frame, ordering, decoded);
-    for (std::size_t i = 0; i < ready && count < capacity; ++i) {
-      const auto &[candidate, head, site, corners] = decoded[i];
-      if (!is_valid(corners)) {
-        continue;
+  while (count < capacity) {
+    const std::span<const Decoded> next = boxes.next();
+    if (next.empty()) {
+      break;
+    }
+    for (const auto &[candidate, head, site, corners] : next) {
+      if (count == capacity) {
+        break;
       }
-      const std::uint32_t chain = plan.params.class_agnostic ? 0 : candidate->class_id;
-      if (plan.suppresses && !accepted.admit(corners, chain)) {
+      if (!is_valid(corners) || !policy.admit(corners, plan.params.class_agnostic ? 0 : candidate->class_id)) {
         continue;
       }
       write_detection(frame, corners, candidate->score, candidate->class_id, count);
@@ -101,6 +61,11 @@ std::size_t accept_in_order(const Frame &frame, Ordering &ordering) {
   return count;
 }
 
+template <typename Rule>
+Accept accept_by(const PlanState &plan) noexcept {
+  return plan.context.indexed_boxes > 0 ? accept_in_order<IndexedBoxes<Rule>> : accept_in_order<AcceptedBoxes<Rule>>;
+}
+
 // What becomes of the rows beyond the count.
 enum class Rest { Cleared, AsItWas };
 
@@ -110,10 +75,8 @@ void decode_frame(const Frame &frame, Rest rest) {
   for (const HeadPlan &head : plan.heads) {
     head.scan(frame, head, collector);
   }
-  Ordering ordering(frame, collector);
-  const bool indexed = plan.context.indexed_boxes > 0;
-  const std::size_t count =
-      indexed ? accept_in_order<IndexedBoxes>(frame, ordering) : accept_in_order<AcceptedBoxes>(frame, ordering);
+  DecodedBoxes boxes(frame, collector);
+  const std::size_t count = plan.accept(frame, boxes);
   if (rest == Rest::Cleared) {
     clear_rows_from(frame, count);
   }
@@ -162,6 +125,17 @@ Status run(const Plan &plan, const ImageGeometry *geometry, ExecutionContext &co
 Status execute_rows(const Plan &plan, const ImageGeometry *geometry, ExecutionContext &context,
                     std::span<const ConstHostBuffer> inputs, std::span<const HostBuffer> outputs) {
   return run(plan, geometry, context, inputs, outputs, Rest::AsItWas);
+}
+
+Accept accept_for(const PlanState &plan) noexcept {
+  if (!plan.suppresses) {
+    return accept_in_order<EveryBox>;
+  }
+  switch (plan.params.suppression_corners) {
+    case SuppressionCorners::Integer: return accept_by<IntegerRule>(plan);
+    case SuppressionCorners::Exact: return accept_by<ExactRule>(plan);
+  }
+  return nullptr;
 }
 
 }  // namespace detail

@@ -1387,6 +1387,7 @@ const Kernels avx2_kernels = {
     exponentials_avx2,
     bin_distances_8_avx2,
     bin_distances_32_avx2,
+    suppressed_exact_avx2,
 };
 
 }  // namespace simaai::kernels::detail

@@ -994,6 +994,7 @@ const Kernels neon_kernels = {
     exponentials_neon,
     bin_distances_8_neon,
     bin_distances_32_neon,
+    suppressed_exact_neon,
 };
 
 const Kernels neon_dotprod_kernels = {
@@ -1016,6 +1017,7 @@ const Kernels neon_dotprod_kernels = {
     exponentials_neon,
     bin_distances_8_neon,
     bin_distances_32_neon,
+    suppressed_exact_neon,
 };
 
 }  // namespace simaai::kernels::detail

@@ -209,6 +209,7 @@ const Kernels scalar_kernels = {
     exponentials_scalar,
     bin_distances_8_scalar,
     bin_distances_32_scalar,
+    suppressed_exact_scalar,
 };
 
 }  // namespace simaai::kernels::detail

@@ -45,6 +45,24 @@ struct RoundedBox {
   std::uint32_t area;
 };
 
+/// The same with FP32 corners and areas, for the exact rule. Unused lanes hold x1 = +inf and zeros else: they overlap nothing.
+struct ExactBlock {
+  static constexpr std::uint32_t lanes = 8;
+  static constexpr std::uint32_t end = 0xFFFFFFFFU;
+  float x1[lanes];
+  float y1[lanes];
+  float x2[lanes];
+  float y2[lanes];
+  float area[lanes];
+  std::uint32_t next;
+  std::uint32_t used;
+  std::uint32_t behind;
+};
+
+// Of the exact rule, which the array operators share: kernels/nms_kernels.h.
+struct NmsBox;
+struct NmsThreshold;
+
 /// One row of mask coefficients, prepared for integer dot products with prototypes. Zero beyond `length`.
 struct MaskCoefficients {
   static constexpr std::uint32_t capacity = 64;
@@ -128,15 +146,21 @@ struct Kernels {
 
   /// The same with e_k = exp32(x_k − max). A side with NaN or +inf, or without a finite bin, is NaN.
   void (*bin_distances_32)(const float *x, std::uint32_t bins, float *sides);
+
+  /// Whether a box in the chain that starts at pool[first] suppresses the candidate by the rule of the array operators:
+  /// RN32(inter/union) > threshold. Boxes are finite with x2 ≥ x1 and y2 ≥ y1.
+  bool (*suppressed_exact)(const ExactBlock *pool, std::uint32_t first, const NmsBox &candidate, const NmsThreshold &threshold);
 };
 
-// The forms of the last four, which stand in files of their own.
+// The forms of the last five, which stand in files of their own.
 #define SIMA_KERNELS_DECLARE(isa)                                                                                              \
   void mask_bytes_##isa(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes);            \
   void exponentials_##isa(const float *x, std::size_t length, float largest, float *terms);                                    \
   void bin_distances_8_##isa(const std::uint8_t *raw, std::size_t side_step, std::uint32_t bins, std::uint8_t flip,            \
                              const float *table, float *sides);                                                                \
-  void bin_distances_32_##isa(const float *x, std::uint32_t bins, float *sides);
+  void bin_distances_32_##isa(const float *x, std::uint32_t bins, float *sides);                                               \
+  bool suppressed_exact_##isa(const ExactBlock *pool, std::uint32_t first, const NmsBox &candidate,                            \
+                              const NmsThreshold &threshold);
 SIMA_KERNELS_DECLARE(scalar)
 SIMA_KERNELS_DECLARE(avx2)
 SIMA_KERNELS_DECLARE(neon)

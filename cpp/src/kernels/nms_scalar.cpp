@@ -1,8 +1,9 @@
-#include "kernels/nms_kernels.h"
-
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "kernels/iou_rule.h"
+#include "kernels/nms_kernels.h"
 
 namespace simaai::kernels::detail {
 namespace {
@@ -84,9 +85,7 @@ std::uint32_t suppress_block(float *block, const NmsBox &box, const NmsThreshold
   std::uint32_t suppressed = 0;
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     const Shared shared = share(block + lane, box);
-    const double bound = threshold.middle * static_cast<double>(shared.both);
-    const auto exact = static_cast<double>(shared.inter);
-    if (shared.overlap && shared.inter > 0.0F && (exact > bound || (exact == bound && threshold.tie_suppresses != 0))) {
+    if (shared.overlap && exceeds(shared.inter, shared.both, threshold)) {
       block[lane] = std::numeric_limits<float>::infinity();
       ++suppressed;
     }

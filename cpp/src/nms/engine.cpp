@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/dispatch.h"
+#include "kernels/iou_rule.h"
 #include "nms/hard.h"
 #include "nms/order.h"
 #include "nms/soft.h"
@@ -164,20 +165,6 @@ const NmsKernels &select_nms_kernels() noexcept {
 #endif
   (void)name;
   return scalar_nms_kernels;
-}
-
-NmsThreshold prepare_threshold(double iou_threshold) noexcept {
-  // RN32(q) > t ⇔ RN32(q) ≥ the first float above t ⇔ q is past the middle between it and the float before it, or on it
-  // when the tie goes up, to an even significand.
-  auto below = static_cast<float>(iou_threshold);
-  if (static_cast<double>(below) > iou_threshold) {
-    below = std::nextafterf(below, -1.0F);
-  }
-  const float above = std::nextafterf(below, 2.0F);
-  std::uint32_t above_bits = 0;
-  std::memcpy(&above_bits, &above, sizeof above_bits);
-  return NmsThreshold{(static_cast<double>(below) + static_cast<double>(above)) * 0.5, below, above,
-                      (above_bits & 1U) == 0 ? 1U : 0U};
 }
 
 std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::string &prefix) {

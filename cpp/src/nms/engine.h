@@ -48,7 +48,4 @@ struct NmsRows {
 /// The kernels that fit this CPU, or those that a test forced.
 [[nodiscard]] const NmsKernels &select_nms_kernels() noexcept;
 
-/// Threshold of hard suppression in the form of the kernels. iou_threshold in [0, 1].
-[[nodiscard]] NmsThreshold prepare_threshold(double iou_threshold) noexcept;
-
 }  // namespace simaai::kernels::detail

@@ -6,7 +6,6 @@
 
 #include <simaai/kernels/ops/boxdecode.h>
 
-#include "boxdecode/geometry/mapping.h"
 #include "boxdecode/layout/reader.h"
 #include "boxdecode/recipes/recipe.h"
 

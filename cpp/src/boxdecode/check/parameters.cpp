@@ -204,6 +204,9 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
   if (recipe.takes_peak_window && params.peak_window != 1 && params.peak_window != 3) {
     return invalid_parameter("params.peak_window", "params.peak_window is " + text(params.peak_window) + "; it must be 1 or 3");
   }
+  if (params.suppression_corners != defaults.suppression_corners && recipe.suppression == SuppressionRule::None) {
+    return unused("suppression_corners", "Integer");
+  }
   return std::nullopt;
 }
 
@@ -228,6 +231,9 @@ Finding check_enumerators(const Params &params) {
   }
   if (params.box_unit != BoxUnit::Pixels && params.box_unit != BoxUnit::Normalised) {
     return invalid_parameter("params.box_unit", "params.box_unit is no BoxUnit enumerator");
+  }
+  if (params.suppression_corners != SuppressionCorners::Integer && params.suppression_corners != SuppressionCorners::Exact) {
+    return invalid_parameter("params.suppression_corners", "params.suppression_corners is no SuppressionCorners enumerator");
   }
   return std::nullopt;
 }

@@ -23,7 +23,7 @@ void lay_out(ContextLayout &layout) noexcept {
   place(layout.blocks_offset, layout.suppression_blocks * sizeof(simaai::kernels::detail::SuppressionBlock));
   place(layout.chains_offset, layout.chains * sizeof(std::uint32_t));
   place(layout.chain_lengths_offset, layout.indexed_boxes > 0 ? layout.chains * sizeof(std::uint32_t) : 0);
-  place(layout.indexed_boxes_offset, layout.indexed_boxes * sizeof(IndexedBox));
+  place(layout.indexed_boxes_offset, layout.indexed_boxes * sizeof(IndexedBox<simaai::kernels::detail::RoundedBox>));
   place(layout.index_heads_offset, layout.index_buckets * sizeof(std::uint32_t));
   place(layout.raw_offset, static_cast<std::size_t>(align16(layout.lane_elements)) * sizeof(float));
   place(layout.values_offset, layout.lane_elements * sizeof(float));

@@ -21,13 +21,17 @@ struct Candidate {
 static_assert(sizeof(Candidate) == 12);
 
 /// An accepted box of a long chain, as suppress/box_index.h keeps it.
+template <typename Box>
 struct IndexedBox {
-  simaai::kernels::detail::RoundedBox box;
+  Box box;
   std::uint32_t chain;
   std::uint32_t key;   ///< its upper bits are the bucket
   std::uint32_t next;  ///< of the same bucket
 };
-static_assert(sizeof(IndexedBox) == 32);
+
+// What is laid out once for both rules of suppression.
+static_assert(sizeof(IndexedBox<simaai::kernels::detail::RoundedBox>) == sizeof(IndexedBox<simaai::kernels::detail::NmsBox>));
+static_assert(sizeof(simaai::kernels::detail::SuppressionBlock) == sizeof(simaai::kernels::detail::ExactBlock));
 
 struct AlignedDelete {
   void operator()(std::byte *block) const noexcept;

@@ -1,9 +1,6 @@
 #include "boxdecode/numeric/elements.h"
 
 #include <bit>
-#include <cstring>
-
-#include "numeric/float_bits.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 
@@ -21,23 +18,6 @@ std::int32_t highest_key(DType dtype) noexcept {
     case DType::Int32: break;
   }
   return 0x7F800000;
-}
-
-std::int32_t key_of(const ElementType &type, const void *element) noexcept {
-  if (type.dtype == DType::Int8) {
-    return *static_cast<const std::int8_t *>(element);
-  }
-  if (type.dtype == DType::UInt8) {
-    return static_cast<std::int32_t>(*static_cast<const std::uint8_t *>(element)) - 128;
-  }
-  if (type.dtype == DType::Float32) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, element, sizeof bits);
-    return float32_key(bits);
-  }
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, element, sizeof bits);
-  return float16_key(bits, infinity_bits(type.dtype));
 }
 
 float value_of_key(const ElementType &type, std::int32_t key) noexcept {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include <simaai/kernels/ops/boxdecode.h>
+
+#include "numeric/float_bits.h"
 
 /// What a raw element is worth. In: raw elements and the quantization of their port. Out: FP32 values, ordered keys.
 namespace simaai::kernels::ops::boxdecode::detail {
@@ -26,7 +29,22 @@ struct ElementType {
 }
 
 /// The ordered key of one raw element: −0 equals +0, NaN of either sign is above highest_key.
-[[nodiscard]] std::int32_t key_of(const ElementType &type, const void *element) noexcept;
+[[nodiscard]] inline std::int32_t key_of(const ElementType &type, const void *element) noexcept {
+  if (type.dtype == DType::Int8) {
+    return *static_cast<const std::int8_t *>(element);
+  }
+  if (type.dtype == DType::UInt8) {
+    return static_cast<std::int32_t>(*static_cast<const std::uint8_t *>(element)) - 128;
+  }
+  if (type.dtype == DType::Float32) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, element, sizeof bits);
+    return simaai::kernels::detail::float32_key(bits);
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, element, sizeof bits);
+  return simaai::kernels::detail::float16_key(bits, infinity_bits(type.dtype));
+}
 
 /// The FP32 value of a key up to highest_key.
 [[nodiscard]] float value_of_key(const ElementType &type, std::int32_t key) noexcept;

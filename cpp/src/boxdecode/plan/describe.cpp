@@ -132,7 +132,9 @@ std::string describe(const PlanState &plan) {
   } else if (!plan.suppresses) {
     out += "suppression: skipped at nms_iou_threshold " + text(params.nms_iou_threshold) + "\n";
   } else {
-    out += "suppression: IoU in 256ths above " + text(plan.suppression_limit - 1) +
+    out += (params.suppression_corners == SuppressionCorners::Exact
+                ? "suppression: IoU of FP32 corners above " + text(params.nms_iou_threshold)
+                : "suppression: IoU in 256ths above " + text(plan.suppression_limit - 1)) +
            (params.class_agnostic ? ", across classes\n" : ", inside a class\n");
   }
   out += mapping_line(plan);

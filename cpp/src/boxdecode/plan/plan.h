@@ -13,6 +13,7 @@
 #include "boxdecode/numeric/score_map.h"
 #include "boxdecode/recipes/recipe.h"
 #include "kernels/kernels.h"
+#include "kernels/nms_kernels.h"
 
 /// Everything that is prepared once. In: an admitted request. Out: readers, lanes, tables, priors and the function for each
 /// word of the recipe. Never: anything of a frame.
@@ -20,6 +21,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 
 struct Frame;
 struct Collector;
+class DecodedBoxes;
 struct HeadPlan;
 struct PlanState;
 
@@ -148,6 +150,9 @@ struct OutputPlan {
   std::size_t alignment = 1;
 };
 
+/// Writes what becomes of a frame's boxes and returns how many (execute.h).
+using Accept = std::size_t (*)(const Frame &frame, DecodedBoxes &boxes);
+
 struct PlanState {
   Params params = {};
   std::vector<TensorSpec> input_specs = {};
@@ -166,14 +171,16 @@ struct PlanState {
   ContextLayout context = {};
   bool streaming = false;  ///< top-K of valid boxes instead of suppression
   bool suppresses = true;
-  std::uint32_t suppression_limit = 0;  ///< T + 1
-  float softmax_early_out = 0.0F;       ///< best − background below this cannot pass; −inf: always look
-  float box_scale_x = 1.0F;             ///< from the unit of the corners to model pixels
+  std::uint32_t suppression_limit = 0;  ///< T + 1; with exact corners the limit of outlines, 0 for none
+  simaai::kernels::detail::NmsThreshold exact_threshold = {};
+  float softmax_early_out = 0.0F;  ///< best − background below this cannot pass; −inf: always look
+  float box_scale_x = 1.0F;        ///< from the unit of the corners to model pixels
   float box_scale_y = 1.0F;
 
   // The other words of the recipe, bound.
   bool every_logit_finite = false;  ///< softmax: a logit of −inf discards its cell too
   void (*decode_keypoints)(const Frame &frame, const HeadPlan &head, const Site &site, float *keypoints) = nullptr;
+  Accept accept = nullptr;
   void (*write_extra)(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners,
                       std::size_t slot) = nullptr;
 };
@@ -183,9 +190,6 @@ struct PlanState {
   const Reader &reader = plan.ports[lane.port].reader;
   return reader.element_size == 1 && are_blocks(reader, lane.origin, lane.step) && lane.anchor_step % 16 == 0;
 }
-
-/// Chooses the function of each word. The only place where words become code.
-void bind_words(PlanState &plan);
 
 /// Priors of one head; empty for PriorRule::None.
 [[nodiscard]] Priors make_priors(const PlanState &plan, std::size_t head_index);

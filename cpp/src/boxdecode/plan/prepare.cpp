@@ -4,10 +4,11 @@
 #include <bit>
 #include <cmath>
 
-#include "boxdecode/context/access.h"
+#include "boxdecode/geometry/mapping.h"
 #include "boxdecode/outputs/outputs.h"
-#include "boxdecode/suppress/accepted.h"
+#include "boxdecode/suppress/capacity.h"
 #include "kernels/dispatch.h"
+#include "kernels/iou_rule.h"
 #include "numeric/exp32.h"
 #include "numeric/rounding.h"
 
@@ -204,8 +205,15 @@ void prepare_suppression(PlanState &plan) {
   const SuppressionRule rule = plan.recipe->suppression;
   plan.streaming = rule == SuppressionRule::None;
   // An IoU in 256ths may exceed 256, since corners are rounded and areas are not: 256 means no suppression.
-  plan.suppresses = !plan.streaming && limit < 256 && !(rule == SuppressionRule::ClassAwareUnlessZero && threshold == 0.0F);
+  const bool skipped_at_zero = rule == SuppressionRule::ClassAwareUnlessZero && threshold == 0.0F;
+  plan.suppresses = !plan.streaming && limit < 256 && !skipped_at_zero;
   plan.suppression_limit = narrow(limit + 1);
+  if (plan.params.suppression_corners == SuppressionCorners::Exact) {
+    // No FP32 quotient of an intersection and a union is above 1.
+    plan.suppresses = !plan.streaming && threshold < 1.0F && !skipped_at_zero;
+    plan.exact_threshold = simaai::kernels::detail::prepare_threshold(static_cast<double>(threshold));
+    plan.suppression_limit = exact_outline_limit(static_cast<double>(threshold));
+  }
 }
 
 void prepare_box_unit(PlanState &plan) {
@@ -243,25 +251,37 @@ void prepare_outputs(PlanState &plan) {
 
 std::uint32_t saturated(std::uint64_t value) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFFU)); }
 
-void prepare_context(PlanState &plan, std::uint64_t locations) {
+// How many candidates one cell and anchor can have.
+std::uint64_t candidates_of_a_location(ScoreForm form, const HeadPlan &head) {
+  switch (form) {
+    case ScoreForm::BestClass:
+    case ScoreForm::SoftmaxBest: return 1;
+    case ScoreForm::EveryClass: return head.classes.count;
+  }
+  return 1;
+}
+
+void prepare_context(PlanState &plan) {
   ContextLayout &layout = plan.context;
   const auto capacity = static_cast<std::uint64_t>(plan.params.max_detections);
   std::uint64_t chains = 1;
+  std::uint64_t candidates = 0;
   for (const HeadPlan &head : plan.heads) {
+    candidates += std::uint64_t{head.cells} * head.anchors * candidates_of_a_location(plan.recipe->score, head);
     chains = std::max<std::uint64_t>(chains, plan.params.class_agnostic ? 1 : head.class_offset + head.classes.count);
     for (const Lane *lane : {&head.boxes, &head.sizes, &head.classes, &head.logits, &head.objectness, &head.extra}) {
       layout.lane_elements = std::max(layout.lane_elements, lane->count);
     }
   }
-  layout.candidates = saturated(plan.streaming ? capacity : locations);
+  layout.candidates = saturated(plan.streaming ? capacity : candidates);
   layout.buckets = saturated(std::bit_ceil(static_cast<std::uint64_t>(layout.candidates)));
   if (plan.suppresses) {
-    const std::uint64_t accepted = std::min<std::uint64_t>(capacity, locations);
+    const std::uint64_t accepted = std::min<std::uint64_t>(capacity, candidates);
     layout.chains = saturated(chains);
-    layout.suppression_blocks = saturated(AcceptedBoxes::blocks_for(accepted, chains));
-    if (BoxIndex::serves(accepted)) {
+    layout.suppression_blocks = saturated(suppression_blocks_for(accepted, chains));
+    if (index_serves(accepted) && plan.suppression_limit > 0) {
       layout.indexed_boxes = saturated(accepted);
-      layout.index_buckets = saturated(BoxIndex::buckets_for(accepted));
+      layout.index_buckets = saturated(index_buckets_for(accepted));
     }
   }
   if (!plan.prototype.empty()) {
@@ -274,7 +294,7 @@ void prepare_context(PlanState &plan, std::uint64_t locations) {
 
 }  // namespace
 
-std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
+std::variant<std::shared_ptr<PlanState>, Error> prepare(const Request &request, const Facts &facts) {
   auto plan = std::make_shared<PlanState>();
   plan->recipe = facts.recipe;
   plan->params = request.params;
@@ -295,10 +315,6 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
     plan->prototype_scale_y =
         static_cast<float>(static_cast<double>(extent.height) / static_cast<double>(plan->params.model_input_size.height));
   }
-  std::uint64_t locations = 0;
-  for (const HeadFacts &head : facts.heads) {
-    locations += static_cast<std::uint64_t>(head.grid.width * head.grid.height) * narrow(head.anchors);
-  }
   plan->heads.resize(facts.heads.size());
   prepare_suppression(*plan);
   prepare_box_unit(*plan);
@@ -306,7 +322,7 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
     prepare_lanes(*plan, facts, index);
   }
   prepare_outputs(*plan);
-  prepare_context(*plan, locations);
+  prepare_context(*plan);
   // Checked before the tables of heads that no context could serve are made.
   if (std::optional<Error> error = check_context_bytes(plan->context.bytes)) {
     return *std::move(error);
@@ -317,8 +333,7 @@ std::variant<Plan, Error> prepare(const Request &request, const Facts &facts) {
   }
   plan->softmax_early_out = softmax_early_out(plan->params.detection_threshold);
   plan->mapping = make_mapping(*plan->params.resize, plan->params.model_input_size, plan->params.original_image_size);
-  bind_words(*plan);
-  return Access::make_plan(std::move(plan));
+  return plan;
 }
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <variant>
 
 #include "boxdecode/check/check.h"
@@ -7,7 +8,8 @@
 
 namespace simaai::kernels::ops::boxdecode::detail {
 
-/// Prepares a plan from a request that check() has admitted. The one error that is left is a context that is too large.
-[[nodiscard]] std::variant<Plan, Error> prepare(const Request &request, const Facts &facts);
+/// Prepares a plan from a request that check() has admitted, all but the functions of its words. The one error that is left is
+/// a context that is too large.
+[[nodiscard]] std::variant<std::shared_ptr<PlanState>, Error> prepare(const Request &request, const Facts &facts);
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

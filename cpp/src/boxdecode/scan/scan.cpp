@@ -70,14 +70,13 @@ void scan_best_class(const Frame &frame, const HeadPlan &head, Collector &collec
   gate_sites(frame, head, head.classes, head.scores, [&](std::uint32_t cell, std::uint32_t anchor) {
     const Best best = head.best_class(frame, head, cell, anchor);
     if (head.scores.passes(best.key)) {
-      collector.add(frame, head, cell, anchor, head.class_offset + best.index, head.scores.score(best.key));
+      collector.admit(frame, head, cell, anchor, head.class_offset + best.index, head.scores.score(best.key));
     }
   });
 }
 
 // Objectness first: an anchor that it rules out costs no class. Both gates are bounds and the product decides.
 void scan_objectness(const Frame &frame, const HeadPlan &head, Collector &collector) {
-  const float threshold = frame.plan.params.detection_threshold;
   gate_sites(frame, head, head.objectness, head.objectness_scores, [&](std::uint32_t cell, std::uint32_t anchor) {
     const std::int32_t key = key_at(frame, head.objectness, cell, head.objectness.first(anchor));
     if (!head.objectness_scores.passes(key)) {
@@ -88,9 +87,7 @@ void scan_objectness(const Frame &frame, const HeadPlan &head, Collector &collec
       return;
     }
     const float score = head.objectness_scores.score(key) * head.scores.score(best.key);
-    if (std::isfinite(score) && score >= threshold) {
-      collector.add(frame, head, cell, anchor, head.class_offset + best.index, score);
-    }
+    collector.admit(frame, head, cell, anchor, head.class_offset + best.index, score);
   });
 }
 
@@ -127,7 +124,6 @@ void scan_softmax(const Frame &frame, const HeadPlan &head, Collector &collector
   const ElementType &type = port.type;
   const bool quantized = is_quantized(type.dtype);
   const bool every_logit_finite = frame.plan.every_logit_finite;
-  const float threshold = frame.plan.params.detection_threshold;
   const std::uint32_t first = (head.classes.origin - head.logits.origin) / head.logits.step;
   const std::int32_t infinity = highest_key(type.dtype);
   for (std::uint32_t cell = 0; cell < head.cells; ++cell) {
@@ -149,8 +145,8 @@ void scan_softmax(const Frame &frame, const HeadPlan &head, Collector &collector
       bool all_finite = true;
       const float score = quantized ? softmax_from_table(head, type, raw, all.key, best.key)
                                     : softmax_of_values(frame, head.logits, raw, largest, first + best.index, all_finite);
-      if ((all_finite || !every_logit_finite) && std::isfinite(score) && score >= threshold) {
-        collector.add(frame, head, cell, anchor, head.class_offset + best.index, score);
+      if (all_finite || !every_logit_finite) {
+        collector.admit(frame, head, cell, anchor, head.class_offset + best.index, score);
       }
     }
   }
@@ -190,7 +186,7 @@ void scan_every_class(const Frame &frame, const HeadPlan &head, Collector &colle
       }
       const std::uint32_t channel = head.classes.first(anchor) + index * head.classes.step;
       if (!peaks_only || is_peak(frame, head, cell, channel, key)) {
-        collector.add(frame, head, cell, anchor, head.class_offset + index, head.scores.score(key));
+        collector.admit(frame, head, cell, anchor, head.class_offset + index, head.scores.score(key));
       }
     }
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "boxdecode/context/context.h"
 #include "boxdecode/geometry/boxes.h"
@@ -18,15 +19,20 @@ namespace simaai::kernels::ops::boxdecode::detail {
   return a.location != b.location ? a.location < b.location : a.class_id < b.class_id;
 }
 
-/// Takes candidates from the scans. Recipes that suppress keep every one (there is room for all locations); the others keep
-/// the best K whose boxes are valid, as a heap with the worst on top.
+/// Takes what the scans find. Recipes that suppress keep every candidate (there is room for all that a frame can have); the
+/// others keep the best K whose boxes are valid, as a heap with the worst on top.
 struct Collector {
   Candidate *records;
   std::uint32_t capacity;
   std::uint32_t count = 0;
 
-  void add(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor, std::uint32_t class_id,
-           float score) {
+  /// The one decision about a score: it is a candidate's when it is finite and not below the threshold, which is never
+  /// negative. What a scan looks at before only spares work.
+  void admit(const Frame &frame, const HeadPlan &head, std::uint32_t cell, std::uint32_t anchor, std::uint32_t class_id,
+             float score) {
+    if (!(score >= frame.plan.params.detection_threshold && score <= std::numeric_limits<float>::max())) {
+      return;
+    }
     // −0 is published as +0.
     const Candidate candidate{score + 0.0F, head.first_location + cell * head.anchors + anchor, class_id};
     if (frame.plan.streaming) {

@@ -7,12 +7,11 @@ namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
 
 using simaai::kernels::detail::RoundedBox;
-using simaai::kernels::detail::SuppressionBlock;
 
 constexpr std::uint32_t none = 0xFFFFFFFFU;
 // A search costs as much as this many blocks of a walk, and a cell or a box as much as two.
 constexpr std::uint32_t search_blocks = 16;
-static_assert(BoxIndex::long_chain / SuppressionBlock::lanes >= search_blocks);
+static_assert(long_chain / suppression_lanes >= search_blocks);
 // Of walks between searches that give up.
 constexpr std::uint32_t most_walks = 63;
 constexpr double largest_side = 20'000'000.0;
@@ -48,20 +47,11 @@ std::uint32_t key_of(std::int32_t column, std::int32_t row, std::uint32_t salt) 
 
 bool has_a_side_of_zero(const RoundedBox &box) { return box.x1 == box.x2 || box.y1 == box.y2; }
 
-// The decision of the `suppressed` kernel, without a branch: whether boxes overlap cannot be foreseen. An intersection of
-// zero suppresses nothing, since areas of zero are not greater than it.
-bool suppresses(const RoundedBox &box, const RoundedBox &candidate, std::uint32_t limit) {
-  const std::int32_t width = std::max(std::min(box.x2, candidate.x2) - std::max(box.x1, candidate.x1), 0);
-  const std::int32_t height = std::max(std::min(box.y2, candidate.y2) - std::max(box.y1, candidate.y1), 0);
-  const std::uint64_t inter = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
-  const std::uint64_t areas = std::uint64_t{box.area} + candidate.area;
-  return static_cast<unsigned>(areas > inter) & static_cast<unsigned>(inter * (256U + limit) >= limit * areas);
-}
-
 }  // namespace
 
 // Cells in a row, of twice the centre; none where last < first.
-struct BoxIndex::Cells {
+template <typename Rule>
+struct BoxIndex<Rule>::Cells {
   std::int32_t first;
   std::int32_t last;
 
@@ -69,7 +59,8 @@ struct BoxIndex::Cells {
 };
 
 // What the bounds say along one axis about boxes of one fullness. `full_side` is E' or F'.
-struct BoxIndex::Axis {
+template <typename Rule>
+struct BoxIndex<Rule>::Axis {
   std::int32_t twice_center;
   double largest;
   double base;
@@ -99,12 +90,13 @@ struct BoxIndex::Axis {
   }
 };
 
-BoxIndex::BoxIndex(const Frame &frame) noexcept
-    : kernels_(frame.kernels), limit_(frame.plan.suppression_limit),
-      lengths_(frame.part<std::uint32_t>(frame.plan.context.chain_lengths_offset)),
-      boxes_(frame.part<IndexedBox>(frame.plan.context.indexed_boxes_offset)),
+template <typename Rule>
+BoxIndex<Rule>::BoxIndex(const Frame &frame) noexcept
+    : rule_(frame), lengths_(frame.part<std::uint32_t>(frame.plan.context.chain_lengths_offset)),
+      boxes_(frame.part<IndexedBox<Box>>(frame.plan.context.indexed_boxes_offset)),
       heads_(frame.part<std::uint32_t>(frame.plan.context.index_heads_offset)) {
-  const double share = static_cast<double>(limit_) / (256.0 + static_cast<double>(limit_));
+  const std::uint32_t limit = rule_.outline_limit();
+  const double share = static_cast<double>(limit) / (256.0 + static_cast<double>(limit));
   for (std::size_t i = 0; i < fullnesses; ++i) {
     const double fullness = static_cast<double>(fullness_8[i]) / 8.0;
     // Without a fullness there is no largest side: the inverse is as good as infinite, yet no product with it is NaN.
@@ -112,18 +104,18 @@ BoxIndex::BoxIndex(const Frame &frame) noexcept
                   share / (1.0 - share * fullness)};
   }
   // About as wide as what is looked at.
-  cell_bits_ = limit_ >= 192 ? 0 : limit_ >= 96 ? 1 : 2;
+  cell_bits_ = limit >= 192 ? 0 : limit >= 96 ? 1 : 2;
   std::fill_n(lengths_, frame.plan.context.chains, 0U);
 }
 
-bool BoxIndex::suppressed(const SuppressionBlock *pool, std::uint32_t first, const RoundedBox &candidate,
-                          std::uint32_t chain) noexcept {
+template <typename Rule>
+bool BoxIndex<Rule>::suppressed(const Block *pool, std::uint32_t first, const Box &candidate, std::uint32_t chain) noexcept {
   const std::uint32_t length = lengths_[chain];
   if (length < long_chain) {
-    return kernels_.suppressed(pool, first, candidate, limit_);
+    return rule_.suppressed(pool, first, candidate);
   }
   if (walks_ == 0) {
-    const Answer answer = search(candidate, chain, (length / SuppressionBlock::lanes - search_blocks) / 2);
+    const Answer answer = search(candidate, chain, (length / Block::lanes - search_blocks) / 2);
     if (answer != Answer::TooFarToLook) {
       walks_after_next_ /= 2;
       return answer == Answer::Suppressed;
@@ -133,21 +125,24 @@ bool BoxIndex::suppressed(const SuppressionBlock *pool, std::uint32_t first, con
   } else {
     --walks_;
   }
-  return kernels_.suppressed(pool, first, candidate, limit_);
+  return rule_.suppressed(pool, first, candidate);
 }
 
-BoxIndex::Answer BoxIndex::search(const RoundedBox &candidate, std::uint32_t chain, std::uint64_t work) const noexcept {
-  if (has_a_side_of_zero(candidate)) {
+template <typename Rule>
+typename BoxIndex<Rule>::Answer BoxIndex<Rule>::search(const Box &candidate, std::uint32_t chain,
+                                                       std::uint64_t work) const noexcept {
+  const RoundedBox &outline = Rule::outline(candidate);
+  if (has_a_side_of_zero(outline)) {
     return Answer::Free;
   }
-  const double full_width = static_cast<double>(candidate.area) / (candidate.y2 - candidate.y1);
-  const double full_height = static_cast<double>(candidate.area) / (candidate.x2 - candidate.x1);
+  const double full_width = static_cast<double>(outline.area) / (outline.y2 - outline.y1);
+  const double full_height = static_cast<double>(outline.area) / (outline.x2 - outline.x1);
   for (std::size_t fullness = 0; fullness < fullnesses; ++fullness) {
     if (!any_[fullness]) {
       continue;
     }
-    const Axis x(candidate.x1, candidate.x2, full_width, bounds_[fullness]);
-    const Axis y(candidate.y1, candidate.y2, full_height, bounds_[fullness]);
+    const Axis x(outline.x1, outline.x2, full_width, bounds_[fullness]);
+    const Axis y(outline.y1, outline.y2, full_height, bounds_[fullness]);
     for (std::uint32_t class_x = x.first_class; class_x <= x.last_class; ++class_x) {
       const std::uint32_t classes_y = classes_y_[fullness][class_x];
       const Cells columns = x.cells(class_x, cell_bits_);
@@ -172,8 +167,10 @@ BoxIndex::Answer BoxIndex::search(const RoundedBox &candidate, std::uint32_t cha
   return Answer::Free;
 }
 
-BoxIndex::Answer BoxIndex::look(const Cells &columns, const Cells &rows, std::uint32_t salt, const RoundedBox &candidate,
-                                std::uint32_t chain, std::uint64_t &work) const noexcept {
+template <typename Rule>
+typename BoxIndex<Rule>::Answer BoxIndex<Rule>::look(const Cells &columns, const Cells &rows, std::uint32_t salt,
+                                                     const Box &candidate, std::uint32_t chain,
+                                                     std::uint64_t &work) const noexcept {
   for (std::int32_t row = rows.first; row <= rows.last; ++row) {
     for (std::int32_t column = columns.first; column <= columns.last; ++column) {
       std::uint32_t at = heads_[key_of(column, row, salt) >> bucket_shift_];
@@ -182,7 +179,7 @@ BoxIndex::Answer BoxIndex::look(const Cells &columns, const Cells &rows, std::ui
           return Answer::TooFarToLook;
         }
         --work;
-        if (boxes_[at].chain == chain && suppresses(boxes_[at].box, candidate, limit_)) {
+        if (boxes_[at].chain == chain && rule_.suppresses(boxes_[at].box, candidate)) {
           return Answer::Suppressed;
         }
       }
@@ -191,27 +188,31 @@ BoxIndex::Answer BoxIndex::look(const Cells &columns, const Cells &rows, std::ui
   return Answer::Free;
 }
 
-void BoxIndex::add(const RoundedBox &box, std::uint32_t chain) noexcept {
-  if (has_a_side_of_zero(box)) {
+template <typename Rule>
+void BoxIndex<Rule>::add(const Box &box, std::uint32_t chain) noexcept {
+  const RoundedBox &outline = Rule::outline(box);
+  if (has_a_side_of_zero(outline)) {
     return;
   }
   if (boxes_used_ == buckets_) {
     grow();
   }
-  const std::size_t fullness = fullness_of(box);
-  const std::uint32_t class_x = class_of(box.x2 - box.x1);
-  const std::uint32_t class_y = class_of(box.y2 - box.y1);
+  const std::size_t fullness = fullness_of(outline);
+  const std::uint32_t class_x = class_of(outline.x2 - outline.x1);
+  const std::uint32_t class_y = class_of(outline.y2 - outline.y1);
   any_[fullness] = true;
   classes_y_[fullness][class_x] = static_cast<std::uint16_t>(classes_y_[fullness][class_x] | 1U << class_y);
-  const std::uint32_t key = key_of((box.x1 + box.x2) >> (2 * class_x + cell_bits_),
-                                   (box.y1 + box.y2) >> (2 * class_y + cell_bits_), salt_of(chain, fullness, class_x, class_y));
+  const std::uint32_t key =
+      key_of((outline.x1 + outline.x2) >> (2 * class_x + cell_bits_), (outline.y1 + outline.y2) >> (2 * class_y + cell_bits_),
+             salt_of(chain, fullness, class_x, class_y));
   std::uint32_t &head = heads_[key >> bucket_shift_];
   boxes_[boxes_used_] = {box, chain, key, head};
   head = boxes_used_++;
 }
 
-void BoxIndex::grow() noexcept {
-  buckets_ = buckets_ == 0 ? first_buckets : 2 * buckets_;
+template <typename Rule>
+void BoxIndex<Rule>::grow() noexcept {
+  buckets_ = buckets_ == 0 ? first_index_buckets : 2 * buckets_;
   bucket_shift_ = 32U - static_cast<std::uint32_t>(std::bit_width(buckets_ - 1));
   std::fill_n(heads_, buckets_, none);
   for (std::uint32_t at = 0; at < boxes_used_; ++at) {
@@ -221,19 +222,22 @@ void BoxIndex::grow() noexcept {
   }
 }
 
-void BoxIndex::accepted(const SuppressionBlock *pool, std::uint32_t first, const RoundedBox &box,
-                        std::uint32_t chain) noexcept {
+template <typename Rule>
+void BoxIndex<Rule>::accepted(const Block *pool, std::uint32_t first, const Box &box, std::uint32_t chain) noexcept {
   const std::uint32_t length = ++lengths_[chain];
   if (length > long_chain) {
     add(box, chain);
   } else if (length == long_chain) {
-    for (std::uint32_t index = first; index != SuppressionBlock::end; index = pool[index].next) {
-      const SuppressionBlock &block = pool[index];
+    for (std::uint32_t index = first; index != Block::end; index = pool[index].next) {
+      const Block &block = pool[index];
       for (std::uint32_t lane = 0; lane < block.used; ++lane) {
         add({block.x1[lane], block.y1[lane], block.x2[lane], block.y2[lane], block.area[lane]}, chain);
       }
     }
   }
 }
+
+template class BoxIndex<IntegerRule>;
+template class BoxIndex<ExactRule>;
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 
-#include "boxdecode/context/context.h"
+#include "boxdecode/suppress/capacity.h"
+#include "boxdecode/suppress/rules.h"
 
 /// Finds the accepted boxes that may suppress a candidate without a walk along their whole chain. In: accepted boxes of the
 /// chains that have grown long. Out: whether one of them suppresses a candidate. Never: an approximation; a box that need not
@@ -14,7 +13,8 @@ namespace simaai::kernels::ops::boxdecode::detail {
 
 /// A hash table of boxes by chain, kind (classes of both sides, fullness) and cell of the centre.
 ///
-/// Why it is exact. Let an accepted box of rounded sides W, H and area A suppress a candidate of W', H' and A'. Their
+/// Why it is exact. A rule says what is seen of its boxes, their outlines of whole corners; IntegerRule decides by them, and
+/// for ExactRule the same inequality follows. Let an outline of sides W, H and area A suppress one of W', H' and A'. Their
 /// intersection is w·h with 0 < w ≤ min(W, W') and 0 < h ≤ min(H, H'). With limit = T + 1 and s = limit / (256 + limit)
 ///
 ///     w·h ≥ s·(A + A'), so w ≥ s·(A/h + A'/h) ≥ s·(E + E'), where E = A/H and E' = A'/H'.
@@ -29,46 +29,33 @@ namespace simaai::kernels::ops::boxdecode::detail {
 /// for the distance d of twice the centres. As s ≤ 1/2, the last bound grows with W: the largest W of a class serves all of it.
 /// The same holds along y with A/W. A box with a side that rounds to zero overlaps nothing. The bounds are computed in
 /// binary64, whose errors are far below the whole pixel that is added to them; a lower bound is rounded down.
+template <typename Rule>
 class BoxIndex {
 public:
-  /// A chain of this many boxes is long. Below, a walk costs less than a search.
-  static constexpr std::uint32_t long_chain = 384;
-
-  /// Whether a frame that accepts so many boxes at most can gain enough to be worth the room.
-  [[nodiscard]] static constexpr bool serves(std::uint64_t accepted) noexcept {
-    return accepted > 2 * std::uint64_t{long_chain};
-  }
-
-  /// How many buckets the index of such a frame has at most.
-  [[nodiscard]] static constexpr std::uint64_t buckets_for(std::uint64_t accepted) noexcept {
-    return std::max<std::uint64_t>(std::bit_ceil(accepted), first_buckets);
-  }
+  using Block = typename Rule::Block;
+  using Box = typename Rule::Box;
 
   /// For a frame whose plan has room for an index.
   explicit BoxIndex(const Frame &frame) noexcept;
 
   /// Whether an accepted box of the chain that starts at pool[first] suppresses the candidate: by a search, or by the walk
   /// where the chain is short or a search would cost more.
-  [[nodiscard]] bool suppressed(const simaai::kernels::detail::SuppressionBlock *pool, std::uint32_t first,
-                                const simaai::kernels::detail::RoundedBox &candidate, std::uint32_t chain) noexcept;
+  [[nodiscard]] bool suppressed(const Block *pool, std::uint32_t first, const Box &candidate, std::uint32_t chain) noexcept;
 
   /// Takes note that this box now stands in the chain that starts at pool[first].
-  void accepted(const simaai::kernels::detail::SuppressionBlock *pool, std::uint32_t first,
-                const simaai::kernels::detail::RoundedBox &box, std::uint32_t chain) noexcept;
+  void accepted(const Block *pool, std::uint32_t first, const Box &box, std::uint32_t chain) noexcept;
 
   enum class Answer { Free, Suppressed, TooFarToLook };
 
   /// Searches the table alone, and gives up before it looks at more than `work` cells and boxes.
-  [[nodiscard]] Answer search(const simaai::kernels::detail::RoundedBox &candidate, std::uint32_t chain,
-                              std::uint64_t work) const noexcept;
+  [[nodiscard]] Answer search(const Box &candidate, std::uint32_t chain, std::uint64_t work) const noexcept;
 
   /// Adds a box to the table.
-  void add(const simaai::kernels::detail::RoundedBox &box, std::uint32_t chain) noexcept;
+  void add(const Box &box, std::uint32_t chain) noexcept;
 
 private:
   // Classes of sides along one axis: class c holds the sides of 2c or 2c + 1 bits. Sides are at most 20,000,000.
   static constexpr std::uint32_t side_classes = 13;
-  static constexpr std::uint32_t first_buckets = 512;
   static constexpr std::size_t fullnesses = 3;
 
   // The constants of the bounds for boxes of one fullness.
@@ -82,18 +69,16 @@ private:
   struct Cells;
   struct Axis;
 
-  [[nodiscard]] Answer look(const Cells &columns, const Cells &rows, std::uint32_t salt,
-                            const simaai::kernels::detail::RoundedBox &candidate, std::uint32_t chain,
-                            std::uint64_t &work) const noexcept;
+  [[nodiscard]] Answer look(const Cells &columns, const Cells &rows, std::uint32_t salt, const Box &candidate,
+                            std::uint32_t chain, std::uint64_t &work) const noexcept;
   // Twice the buckets. The table grows with what it holds, so that a frame of few boxes clears no large one.
   void grow() noexcept;
 
-  const simaai::kernels::detail::Kernels &kernels_;
-  std::uint32_t limit_;
+  Rule rule_;
   std::uint32_t cell_bits_ = 0;  ///< a cell of class c is 2^(2c + cell_bits_) wide, in halves of a pixel
   std::array<Bounds, fullnesses> bounds_ = {};
   std::uint32_t *lengths_;  ///< of the chains, in boxes
-  IndexedBox *boxes_;
+  IndexedBox<Box> *boxes_;
   std::uint32_t *heads_;
   std::uint32_t boxes_used_ = 0;
   std::uint32_t buckets_ = 0;
@@ -105,5 +90,8 @@ private:
   std::array<bool, fullnesses> any_ = {};
   std::array<std::array<std::uint16_t, side_classes>, fullnesses> classes_y_ = {};
 };
+
+extern template class BoxIndex<IntegerRule>;
+extern template class BoxIndex<ExactRule>;
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -52,6 +52,10 @@ enum class MaskEncoding { Probability, Binary };
 /// Unit of boxes in heads that are already decoded.
 enum class BoxUnit { Pixels, Normalised };
 
+/// By which corners suppression measures overlap. Integer: rounded ones, in steps of 1/256; small boxes lose and gain overlap
+/// by it. Exact: the FP32 ones, by the rule of ops::nms; the threshold is then neither rounded nor above its own value.
+enum class SuppressionCorners { Integer, Exact };
+
 /// Width and height in pixels, each 1 to 1,048,576.
 struct ImageSize {
   std::int64_t width = 0;
@@ -119,7 +123,7 @@ struct Params {
   std::int64_t num_classes = 0;                                         ///< ≥ 1; SSD counts the background, DETR does not
   std::int64_t max_detections = 0;                                      ///< K, 1 to 65,536: capacity of the outputs
   float detection_threshold = std::numeric_limits<float>::quiet_NaN();  ///< [0, 1), a score equal to it passes
-  float nms_iou_threshold = std::numeric_limits<float>::quiet_NaN();    ///< [0, 1], in steps of 1/256, strict
+  float nms_iou_threshold = std::numeric_limits<float>::quiet_NaN();    ///< [0, 1], strict; see suppression_corners
   std::optional<ScoreActivation> score_activation = std::nullopt;       ///< may be left out where the recipe fixes it
   std::map<std::size_t, Quantization> quantization = {};                ///< one entry for each Int8 or UInt8 port, no other
   std::int64_t num_keypoints = 17;                                      ///< Pose: 1 to 64
@@ -131,6 +135,8 @@ struct Params {
   float anchor_scale = 4.0F;                                   ///< EfficientDet, finite and > 0
   ScoreActivation box_activation = ScoreActivation::Identity;  ///< DETR: Identity or Sigmoid
   std::int64_t peak_window = 1;                                ///< CenterNet: 1 or 3
+  /// Recipes that suppress.
+  SuppressionCorners suppression_corners = SuppressionCorners::Integer;
 };
 
 /// What is to be checked. Nothing in it is kept: a plan owns copies.

@@ -1,4 +1,4 @@
-#include "boxdecode/check/buffers.h"
+#include "boxdecode/context/buffers.h"
 
 #include <cstdint>
 

@@ -1,8 +1,11 @@
 #include <simaai/kernels/ops/boxdecode.h>
 
+#include "boxdecode/access.h"
+#include "boxdecode/bind.h"
 #include "boxdecode/check/check.h"
 #include "boxdecode/check/text.h"
-#include "boxdecode/context/access.h"
+#include "boxdecode/context/context.h"
+#include "boxdecode/geometry/mapping.h"
 #include "boxdecode/plan/prepare.h"
 #include "numeric/fp_environment.h"
 
@@ -26,7 +29,13 @@ std::variant<Plan, Error> check_inference(const Request &request) {
   if (auto *error = std::get_if<Error>(&checked)) {
     return std::move(*error);
   }
-  return detail::prepare(request, std::get<detail::Facts>(checked));
+  auto prepared = detail::prepare(request, std::get<detail::Facts>(checked));
+  if (auto *error = std::get_if<Error>(&prepared)) {
+    return std::move(*error);
+  }
+  auto &state = std::get<std::shared_ptr<detail::PlanState>>(prepared);
+  detail::bind_words(*state);
+  return detail::Access::make_plan(std::move(state));
 }
 
 std::unique_ptr<ExecutionContext> create_context(const Plan &plan) {

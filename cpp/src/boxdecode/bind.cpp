@@ -1,3 +1,6 @@
+#include "boxdecode/bind.h"
+
+#include "boxdecode/execute.h"
 #include "boxdecode/geometry/boxes.h"
 #include "boxdecode/geometry/keypoints.h"
 #include "boxdecode/outputs/outputs.h"
@@ -35,6 +38,7 @@ void bind_words(PlanState &plan) {
   }
   plan.every_logit_finite = minus_infinity_discards(recipe.nonfinite_logit);
   plan.decode_keypoints = keypoint_decoder(plan.params.task == Task::Pose ? recipe.keypoints : KeypointForm::None);
+  plan.accept = accept_for(plan);
   plan.write_extra = extra_writer(plan.params.task, recipe.publishes_proposals);
 }
 
