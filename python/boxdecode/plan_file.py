@@ -399,4 +399,7 @@ _OPTIONAL: dict[str, Callable[[object, str], Any]] = {
     "anchor_scale": _number,
     "box_activation": _member(ScoreActivation),
     "peak_window": _integer,
+    "one_class_uses_objectness": _boolean,
+    "keypoint_unit": _member(BoxUnit),
+    "keypoint_dims": _integer,
 }

@@ -101,6 +101,9 @@ def test_every_argument_has_its_form() -> None:
             anchor_scale=2,
             box_activation="Sigmoid",
             peak_window=3,
+            one_class_uses_objectness=True,
+            keypoint_unit="Pixels",
+            keypoint_dims=2,
             score_activation=None,
         )
     )
@@ -135,6 +138,9 @@ def test_every_argument_has_its_form() -> None:
         "anchor_scale": 2,
         "box_activation": ScoreActivation.Sigmoid,
         "peak_window": 3,
+        "one_class_uses_objectness": True,
+        "keypoint_unit": BoxUnit.Pixels,
+        "keypoint_dims": 2,
     }
     assert parse_plan(document(resize="Stretch")).arguments["resize"] is ResizePolicy.Stretch
     named = {"Affine": {"scale_x": 1, "offset_x": 2, "scale_y": 3, "offset_y": 4}}

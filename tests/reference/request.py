@@ -65,6 +65,9 @@ class Request:
     anchor_scale: float = 4.0
     box_activation: str = "Identity"
     peak_window: int = 1
+    one_class_uses_objectness: bool = False
+    keypoint_unit: str | None = None
+    keypoint_dims: int = 3
 
 
 class RefusalError(Exception):
