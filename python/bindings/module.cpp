@@ -431,7 +431,10 @@ void bind_params(py::module_ &module) {
       .def_property_readonly("anchor_scale", [](const op::Params &p) { return p.anchor_scale; })
       .def_property_readonly("box_activation", [](const op::Params &p) { return p.box_activation; })
       .def_property_readonly("peak_window", [](const op::Params &p) { return p.peak_window; })
-      .def_property_readonly("suppression_corners", [](const op::Params &p) { return p.suppression_corners; });
+      .def_property_readonly("suppression_corners", [](const op::Params &p) { return p.suppression_corners; })
+      .def_property_readonly("one_class_uses_objectness", [](const op::Params &p) { return p.one_class_uses_objectness; })
+      .def_property_readonly("keypoint_unit", [](const op::Params &p) { return optional_object(p.keypoint_unit); })
+      .def_property_readonly("keypoint_dims", [](const op::Params &p) { return p.keypoint_dims; });
 }
 
 void bind_plan(py::module_ &module) {

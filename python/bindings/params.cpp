@@ -154,6 +154,12 @@ constexpr Argument arguments_of_plan[] = {
      [](op::Params &p, py::handle v, const std::string &f) {
        p.suppression_corners = to_enum<op::SuppressionCorners>(v, f, "SuppressionCorners");
      }},
+    {"one_class_uses_objectness", false, false,
+     [](op::Params &p, py::handle v, const std::string &f) { p.one_class_uses_objectness = to_bool(v, f); }},
+    {"keypoint_unit", false, true,
+     [](op::Params &p, py::handle v, const std::string &f) { p.keypoint_unit = to_enum<op::BoxUnit>(v, f, "BoxUnit"); }},
+    {"keypoint_dims", false, false,
+     [](op::Params &p, py::handle v, const std::string &f) { p.keypoint_dims = to_int64(v, f); }},
 };
 
 }  // namespace

@@ -481,4 +481,7 @@ _OPTIONAL: dict[str, Callable[[object, str], Any]] = {
     "box_activation": _member(ScoreActivation),
     "peak_window": _integer,
     "suppression_corners": _member(SuppressionCorners),
+    "one_class_uses_objectness": _boolean,
+    "keypoint_unit": _member(BoxUnit),
+    "keypoint_dims": _integer,
 }

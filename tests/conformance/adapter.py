@@ -53,7 +53,10 @@ def plan_arguments(request: Request) -> dict[str, Any]:
     """Keyword arguments of `boxdecode.Plan`. Defaults are left out, so that they are tested too."""
     defaults = Request.__dataclass_fields__
     optional: dict[str, Any] = {}
-    for name in ("num_keypoints", "anchors", "class_agnostic", "anchor_scale", "peak_window"):
+    for name in (
+        *("num_keypoints", "keypoint_dims", "anchors", "class_agnostic", "anchor_scale"),
+        *("peak_window", "one_class_uses_objectness"),
+    ):
         value = getattr(request, name)
         field = defaults[name]
         if name == "anchors":
@@ -74,6 +77,8 @@ def plan_arguments(request: Request) -> dict[str, Any]:
     if request.suppression_corners != "Integer":
         name = request.suppression_corners
         optional["suppression_corners"] = getattr(boxdecode.SuppressionCorners, name)
+    if request.keypoint_unit is not None:
+        optional["keypoint_unit"] = getattr(boxdecode.BoxUnit, request.keypoint_unit)
     if request.mask_prototype is not None:
         optional["mask_prototype"] = request.mask_prototype
     if request.quantization:

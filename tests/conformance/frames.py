@@ -245,7 +245,9 @@ def draw_task(
     if task == POSE:
         keypoints = int(draw.one((1, 2, 5, 17, 17, 33)))
         options["num_keypoints"] = keypoints
-        return 3 * keypoints
+        dims = 2 if draw.chance(0.3) else 3
+        options["keypoint_dims"] = dims
+        return dims * keypoints
     if task == SEGMENTATION:
         return coefficients or int(draw.one((1, 3, 8, 15, 16, 17, 32, 32, 33, 64)))
     return 0
@@ -324,6 +326,12 @@ def draw_decoded(draw: Draw, task: str, activation: str) -> Draft:
     if normalised:
         options["box_unit"] = "Normalised"
     unit = np.array(model, np.float32) if normalised else np.ones(2, np.float32)
+    keypoint_unit = draw.one((None, "Pixels", "Normalised")) if task == POSE else None
+    if keypoint_unit is not None:
+        options["keypoint_unit"] = keypoint_unit
+    in_pixels = keypoint_unit == "Pixels" or (keypoint_unit is None and not normalised)
+    if has_objectness and classes == 1 and draw.chance(0.5):
+        options["one_class_uses_objectness"] = True
     tensors: list[Tensor] = []
     heads = []
     for width, height in grids:
@@ -333,7 +341,7 @@ def draw_decoded(draw: Draw, task: str, activation: str) -> Draft:
             parts["objectness"] = draw_scores(draw, activation, height, width, 1) + np.float32(0.5)
         parts["scores"] = draw_scores(draw, activation, height, width, classes)
         if extra:
-            spread = float(max(model)) if task == POSE and not normalised else 1.0
+            spread = float(max(model)) if task == POSE and in_pixels else 1.0
             parts["extra"] = draw_extra(draw, task, spread, height, width, extra)
         first = len(tensors)
         if combined:
@@ -415,6 +423,8 @@ def draw_anchor_decoded(draw: Draw, task: str, activation: str) -> Draft:
     if normalised:
         options["box_unit"] = "Normalised"
     unit = np.array(model, np.float32) if normalised else np.ones(2, np.float32)
+    if classes == 1 and draw.chance(0.5):
+        options["one_class_uses_objectness"] = True
     tensors: list[Tensor] = []
     heads = []
     for width, height in grids:

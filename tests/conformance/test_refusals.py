@@ -32,6 +32,7 @@ DECLARED = (
     *("score_activation", "quantization", "num_keypoints", "anchors", "resize", "mask_encoding"),
     *("class_agnostic", "box_unit", "anchor_scale", "box_activation", "peak_window"),
     "suppression_corners",
+    *("one_class_uses_objectness", "keypoint_unit", "keypoint_dims"),
 )
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -106,6 +107,23 @@ bad_values(
     boxdecode.BoxUnit.Normalised,
     unless=is_profile("YoloDecodedV1", "YoloAnchorDecodedV1"),
 )
+bad_values("keypoint_dims", 2, unless=is_task("Pose"))
+bad_values("keypoint_dims", 0, -1, 1, 4, unless=always(is_task("Pose")))
+bad_values(
+    "keypoint_unit",
+    boxdecode.BoxUnit.Pixels,
+    boxdecode.BoxUnit.Normalised,
+    unless=lambda request: request.profile == "YoloDecodedV1" and request.task == "Pose",
+)
+
+
+def can_score_by_objectness(request: Request) -> bool:
+    """One class, and an objectness beside it."""
+    named = request.heads[0].objectness is not None and request.profile == "YoloDecodedV1"
+    return request.num_classes == 1 and (named or request.profile == "YoloAnchorDecodedV1")
+
+
+bad_values("one_class_uses_objectness", True, unless=can_score_by_objectness)
 bad_values("mask_encoding", boxdecode.MaskEncoding.Binary, unless=is_task("Segmentation"))
 bad_values("class_agnostic", True, unless=always(is_profile("DetrV1", "CenterNetV1")))
 bad_values(

@@ -131,6 +131,9 @@ def test_params_are_resolved_and_owned(arguments: Any) -> None:
     assert params.box_activation is ScoreActivation.Identity
     assert params.peak_window == 1
     assert params.suppression_corners is SuppressionCorners.Integer
+    assert params.one_class_uses_objectness is False
+    assert params.keypoint_unit is None
+    assert params.keypoint_dims == 3
 
 
 def test_arguments_are_taken_in_every_plain_form(arguments: Any) -> None:
@@ -207,6 +210,7 @@ def test_ports_that_do_not_exist_have_no_bytes(plan: Plan, refused: Any) -> None
         ({"max_detections": BEYOND}, "params.max_detections"),
         ({"num_keypoints": 10**30}, "params.num_keypoints"),
         ({"peak_window": BEYOND}, "params.peak_window"),
+        ({"keypoint_dims": BEYOND}, "params.keypoint_dims"),
         ({"mask_prototype": BEYOND}, "params.mask_prototype"),
         ({"mask_prototype": -1}, "params.mask_prototype"),
         ({"model_input_size": (BEYOND, 32)}, "params.model_input_size"),

@@ -103,6 +103,9 @@ def test_every_argument_has_its_form() -> None:
             box_activation="Sigmoid",
             peak_window=3,
             suppression_corners="Exact",
+            one_class_uses_objectness=True,
+            keypoint_unit="Pixels",
+            keypoint_dims=2,
             score_activation=None,
         )
     )
@@ -138,6 +141,9 @@ def test_every_argument_has_its_form() -> None:
         "box_activation": ScoreActivation.Sigmoid,
         "peak_window": 3,
         "suppression_corners": SuppressionCorners.Exact,
+        "one_class_uses_objectness": True,
+        "keypoint_unit": BoxUnit.Pixels,
+        "keypoint_dims": 2,
     }
     assert parse_plan(document(resize="Stretch")).arguments["resize"] is ResizePolicy.Stretch
     named = {"Affine": {"scale_x": 1, "offset_x": 2, "scale_y": 3, "offset_y": 4}}

@@ -147,6 +147,12 @@ def is_combined(request: Request, head: Head) -> bool:
     return request.profile == "YoloDecodedV1" and head.boxes == head.scores
 
 
+def scores_by_objectness(request: Request) -> bool:
+    """Whether one class scores by objectness alone: YOLOv7's rule, or asked for."""
+    rule = request.profile == "Yolo7V1" or request.one_class_uses_objectness
+    return rule and request.num_classes == 1
+
+
 # ---------------------------------------------------------------------------------------------
 # Class scores: the channels of a head as (cells, anchors, classes), and objectness.
 
@@ -174,7 +180,7 @@ def score_view(request: Request, ports: list[Port], head_index: int) -> ScoreVie
     if request.profile in ANCHOR_YOLO_PROFILES:
         raw = port.raw.reshape(cells, anchors, -1)
         values = port.values.reshape(cells, anchors, -1)
-        if request.profile == "Yolo7V1" and classes == 1:
+        if scores_by_objectness(request):
             # The class channel is not read: objectness is the score.
             return ScoreView(raw[:, :, 4:5], values[:, :, 4:5], None, port, None)
         objectness, objectness_port = values[:, :, 4], port
@@ -182,11 +188,16 @@ def score_view(request: Request, ports: list[Port], head_index: int) -> ScoreVie
     elif request.profile == "YoloAnchorDecodedV1":
         raw = port.raw.reshape(cells, anchors, 1 + classes)
         values = port.values.reshape(cells, anchors, 1 + classes)
+        if scores_by_objectness(request):
+            return ScoreView(raw[:, :, :1], values[:, :, :1], None, port, None)
         objectness, objectness_port = values[:, :, 0], port
         raw, values = raw[:, :, 1:], values[:, :, 1:]
     elif is_combined(request, head):
         first = 4
         if head.objectness is not None:
+            if scores_by_objectness(request):
+                raw, values = port.raw[:, None, 4:5], port.values[:, None, 4:5]
+                return ScoreView(raw, values, None, port, None)
             objectness, objectness_port = port.values[:, 4:5], port
             first = 5
         raw = port.raw[:, None, first : first + classes]
@@ -196,6 +207,9 @@ def score_view(request: Request, ports: list[Port], head_index: int) -> ScoreVie
         values = port.values.reshape(cells, anchors, -1)
         if head.objectness is not None:
             objectness_port = ports[head.objectness]
+            if scores_by_objectness(request):
+                raw, values = objectness_port.raw[:, None, :], objectness_port.values[:, None, :]
+                return ScoreView(raw, values, None, objectness_port, None)
             objectness = objectness_port.values[:, :1]
     return ScoreView(raw, values, objectness, port, objectness_port)
 
@@ -256,7 +270,7 @@ def scan_best_class(request: Request, ports: list[Port], head_index: int) -> Can
         with np.errstate(all="ignore"):
             passes = (objectness > ZERO) & ~(class_score < ZERO)
             score = objectness * class_score
-    elif request.profile == "Yolo7V1":
+    elif scores_by_objectness(request):
         # One class: the score is the objectness itself, which still has to be positive.
         passes = class_score > ZERO
     if request.profile == "RcnnStage1V1":
@@ -366,8 +380,16 @@ def best_reachable_score(request: Request, head_index: int) -> float | None:
     """The highest eligible score of a quantized score head; None where every score counts."""
     activation = score_activation(request)
     head = request.heads[head_index]
-    spec = request.inputs[head.scores]
-    if activation == "Softmax" or spec.dtype not in QUANTIZED:
+    score_port = head.scores
+    objectness_port: int | None = head.objectness
+    if request.profile in ANCHOR_YOLO_PROFILES:
+        objectness_port = head.boxes
+    elif request.profile == "YoloAnchorDecodedV1":
+        objectness_port = head.scores
+    if scores_by_objectness(request):
+        assert objectness_port is not None
+        score_port, objectness_port = objectness_port, None
+    if activation == "Softmax" or request.inputs[score_port].dtype not in QUANTIZED:
         return None
 
     def levels(port: int) -> Float32:
@@ -375,14 +397,7 @@ def best_reachable_score(request: Request, head_index: int) -> float | None:
         raw = quantized_levels(request.inputs[port].dtype)
         return activate(dequantize(raw, scale, zero_point), activation)
 
-    scores = levels(head.scores)
-    objectness_port: int | None = head.objectness
-    if request.profile in ANCHOR_YOLO_PROFILES:
-        objectness_port = head.boxes
-        if request.profile == "Yolo7V1" and request.num_classes == 1:
-            objectness_port = None
-    elif request.profile == "YoloAnchorDecodedV1":
-        objectness_port = head.scores
+    scores = levels(score_port)
     if objectness_port is not None:
         if request.inputs[objectness_port].dtype not in QUANTIZED:
             return None
@@ -594,19 +609,22 @@ def write_keypoints(
     model_w, model_h = request.model_input_size
     for index in range(len(accepted.cell)):
         one = accepted.take(np.array([index]))
-        _, values, port = extra_rows(request, ports, one, 3 * request.num_keypoints)
-        points = values.reshape(request.num_keypoints, 3)
-        x, y, visibility = points[:, 0], points[:, 1], points[:, 2]
+        dims = request.keypoint_dims
+        _, values, port = extra_rows(request, ports, one, dims * request.num_keypoints)
+        points = values.reshape(request.num_keypoints, dims)
+        x, y = points[:, 0], points[:, 1]
+        visibility = points[:, 2] if dims == 3 else np.ones_like(x)
         gx = np.float32(int(one.cell[0]) % port.grid_w)
         gy = np.float32(int(one.cell[0]) // port.grid_w)
         sx = np.float32(model_w) / np.float32(port.grid_w)
         sy = np.float32(model_h) / np.float32(port.grid_h)
         with np.errstate(all="ignore"):
             if request.profile == "YoloDecodedV1":
-                if request.box_unit == "Normalised":
+                if (request.keypoint_unit or request.box_unit) == "Normalised":
                     x, y = x * np.float32(model_w), y * np.float32(model_h)
             else:
-                visibility = sigmoid(visibility)
+                if dims == 3:
+                    visibility = sigmoid(visibility)
                 if request.profile == "Yolo26V1":
                     x, y = (x + gx + HALF) * sx, (y + gy + HALF) * sy
                 else:

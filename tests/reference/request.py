@@ -66,6 +66,9 @@ class Request:
     box_activation: str = "Identity"
     peak_window: int = 1
     suppression_corners: str = "Integer"
+    one_class_uses_objectness: bool = False
+    keypoint_unit: str | None = None
+    keypoint_dims: int = 3
 
 
 class RefusalError(Exception):

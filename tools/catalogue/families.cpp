@@ -8,6 +8,18 @@ using bd::Profile;
 const Misfit finished_rows = {"one tensor of [1, 300, 6] rows x1, y1, x2, y2, score, class (an end-to-end export)",
                               "nothing is left to decode; export without the end-to-end step, or take the raw heads"};
 
+// The same rows, taken in by mistake: the shape of one class with objectness.
+const Misfit finished_rows_as_decoded = {
+    "scores are whole numbers (3.0), boxes lie around the objects' upper left corners and are too large: one tensor of "
+    "[1, 300, 6] rows x1, y1, x2, y2, score, class (an end-to-end export). With `num_classes` 2 or 1 and objectness its shape "
+    "is that of a decoded head, and nothing can tell the two apart",
+    "nothing is left to decode; export without the end-to-end step, or take the raw heads"};
+
+// Scores of YOLOv7 models of one class, whose class channel was never trained.
+const Misfit untrained_class = {"a YOLOv7 model of one class scores half of what it should (.45 where the original says .9)",
+                                "its class channel was never trained and holds .5; the original scores by objectness alone "
+                                "(`utils/general.py`, non_max_suppression): `one_class_uses_objectness`"};
+
 const Misfit activation_folded = {
     "the graph ends in a sigmoid: score elements are all in 0..1 (with INT8 often zero point −128 and scale near 1/256)",
     "pass `Identity`. With `Sigmoid` every score comes out between 0.5 and 0.73, and nearly every cell passes a low threshold"};
@@ -75,7 +87,10 @@ Family yolo_decoded() {
       {"Ultralytics [1, 4 + nc, 8400]: `TensorSpec((1, 8400, 4 + nc), Float32, Planar())`, heads `[(0, 0)]`, `Identity`; -pose "
        "and -seg append their channels, heads `[(0, 0, None, 0)]`",
        "YOLOv5, v7 [1, 25200, 5 + nc] and v6 [1, 8400, 5 + nc]: `TensorSpec((1, 25200, 5 + nc), Float32)`, heads "
-       "`[(0, 0, 0)]`, `Identity`; in v6 the objectness is a constant 1",
+       "`[(0, 0, 0)]`, `Identity`; in v6 the objectness is a constant 1; YOLOv7 of one class: `one_class_uses_objectness`",
+       "-pose with normalised boxes and pixel keypoints (YOLOv8-pose TFLite): `box_unit` Normalised, `keypoint_unit` Pixels; "
+       "YOLO11-pose TFLite has both normalised",
+       "keypoints without visibility, [1, 4 + nc + 2·points, 8400]: `keypoint_dims` 2; visibility is written as 1",
        "YOLOX with `--decode_in_inference`: as YOLOv5",
        "heads apart, any number of levels, H and W as they are (H = 1 for a plain list of rows)"},
       {{"every coordinate is at most about 1 and no detection comes out",
@@ -83,15 +98,24 @@ Family yolo_decoded() {
        {"an INT8 tensor that holds pixels and probabilities with one scale: `describe()` shows that the "
         "lowest admitted score is above 1, or that only one or two levels are admitted",
         "export the two apart; see [the FAQ](faq.md#one-scale-for-boxes-and-scores)"},
-       finished_rows,
+       finished_rows_as_decoded,
+       untrained_class,
+       {"boxes are right and keypoints lie far outside of the image, or all in its upper left corner",
+        "the export's keypoints have another unit than its boxes: `keypoint_unit`"},
+       {"keypoints jump about and their visibilities are pixels: 24 channels were taken as 8 points of x, y, visibility and "
+        "are "
+        "12 of x, y",
+        "no shape tells them apart: `num_keypoints` 12, `keypoint_dims` 2"},
        {"YOLOX's [1, 8400, 5 + nc] without `--decode_in_inference`: w and h are logarithms, often negative",
         "take the raw "
         "heads with `YoloXV1`"},
-       {"rows [x1, y1, x2, y2, …]: the last coordinate is never smaller than the second", "not supported; convert, or export "
-                                                                                          "centre and size"},
+       {"rows [x1, y1, x2, y2, …]: the last coordinate is never smaller than the second; read as centres they give boxes "
+        "around the objects' upper left corners, too large",
+        "not supported; convert, or export centre and size"},
        {"one channel more than 4 + nc: the angle of an oriented model", "not supported"},
        {"channel order [classes…, box]", "apart, as two views: [the FAQ](faq.md#class-first-exports)"}},
-      {"With `extra` in a combined head the tensor has 3·`num_keypoints` (Pose) or M (Segmentation) channels more, at the end.",
+      {"With `extra` in a combined head the tensor has `keypoint_dims`·`num_keypoints` (Pose) or M (Segmentation) channels "
+       "more, at the end.",
        "Channels are counted exactly: 84 channels with `num_classes` 79 and objectness are another tensor than 84 with 80."}};
 }
 
@@ -150,6 +174,7 @@ Family yolo_anchor_decoded() {
        "INT8 scores whose padded tail the exporter filled with −128: declare the padding (`Strided` or `MlaCBlocked`); it is "
        "never read as a class"},
       {{"every coordinate is at most about 1 and no detection comes out", "`box_unit` Normalised"},
+       untrained_class,
        {"one tensor for all roles", "`Yolo5V1` where it holds logits, `YoloDecodedV1` where it holds pixels"},
        activation_folded},
       {}};

@@ -79,7 +79,7 @@ std::string channels_of(const Recipe &recipe, Role role) {
   if (role == Role::Extra && rule.presence == Presence::ByTask) {
     std::vector<std::string> ways;
     if (recipe.pose) {
-      ways.emplace_back("3·num_keypoints (Pose)");
+      ways.emplace_back("keypoint_dims·num_keypoints (Pose)");
     }
     if (recipe.segmentation) {
       ways.emplace_back("M (Segmentation)");
@@ -109,7 +109,7 @@ std::string combined_channels(const Recipe &recipe) {
   const bool inherent = recipe.inherent_objectness != InherentObjectness::None;
   each += inherent ? " + 1" : recipe.role(Role::Objectness).presence == Presence::Optional ? " (+ 1)" : "";
   each += " + nc";
-  each += recipe.pose && recipe.segmentation ? " (+ 3·num_keypoints or M)" : recipe.segmentation ? " (+ M)" : "";
+  each += recipe.pose && recipe.segmentation ? " (+ keypoint_dims·num_keypoints or M)" : recipe.segmentation ? " (+ M)" : "";
   return each;
 }
 
@@ -168,15 +168,13 @@ std::string classes_text(const Recipe &recipe) {
 
 std::string best_class_score(const Recipe &recipe) {
   const std::string product = "act(objectness)·act(class), where act(objectness) must be > 0";
-  if (recipe.one_class_uses_objectness) {
-    return product + "; with one class act(objectness) alone, and the class channel is not read";
-  }
+  const std::string one_class = one_class_text(recipe.one_class);
   if (recipe.inherent_objectness != InherentObjectness::None) {
-    return product;
+    return product + one_class;
   }
   switch (recipe.role(Role::Objectness).presence) {
-    case Presence::Required: return product;
-    case Presence::Optional: return "act(class), or with objectness " + product;
+    case Presence::Required: return product + one_class;
+    case Presence::Optional: return "act(class), or with objectness " + product + one_class;
     case Presence::Never:
     case Presence::ByTask: break;
   }
@@ -238,7 +236,9 @@ std::string parameters_text(const Recipe &recipe) {
   take(recipe.takes_box_activation, "`box_activation`");
   take(recipe.takes_peak_window, "`peak_window`");
   take(recipe.suppression != SuppressionRule::None, "`class_agnostic`, `suppression_corners`");
-  take(recipe.pose, "`num_keypoints` (Pose)");
+  take(recipe.one_class == OneClassRule::ByRequest, "`one_class_uses_objectness`");
+  take(recipe.pose, "`num_keypoints`, `keypoint_dims` (Pose)");
+  take(recipe.keypoints == KeypointForm::ModelPixels, "`keypoint_unit` (Pose)");
   take(recipe.segmentation, "`mask_prototype`, `mask_encoding` (Segmentation)");
   return joined(taken, ", ");
 }

@@ -31,6 +31,8 @@ struct Formula {
 [[nodiscard]] std::string suppression_text(detail::SuppressionRule rule);
 [[nodiscard]] std::string resize_text(detail::ResizeRule rule);
 [[nodiscard]] std::string keypoint_text(detail::KeypointForm form);
+/// What a single class adds to a product with objectness; empty, or a clause behind a semicolon.
+[[nodiscard]] std::string one_class_text(detail::OneClassRule rule);
 [[nodiscard]] std::string arrangement_text(detail::Arrangement arrangement);
 [[nodiscard]] std::string anchor_count_text(detail::AnchorRule rule);
 [[nodiscard]] std::string padding_text(detail::ScorePadding padding);

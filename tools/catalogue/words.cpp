@@ -194,7 +194,17 @@ std::string keypoint_text(KeypointForm form) {
     case KeypointForm::RawPlusCellCenter:
       return "kx = (x + gx + ½)·s, ky = (y + gy + ½)·s, visibility σ(v) (Ultralytics `nn/modules/head.py`, Pose26)";
     case KeypointForm::ModelPixels:
-      return "x, y are model pixels already (or normalised, as the boxes are), v is kept as it is";
+      return "x, y are model pixels already, or normalised: as the boxes are, or as `keypoint_unit` says; v is kept as it is";
+  }
+  return {};
+}
+
+std::string one_class_text(OneClassRule rule) {
+  switch (rule) {
+    case OneClassRule::Product: return {};
+    case OneClassRule::ByRequest:
+      return "; with one class and `one_class_uses_objectness` act(objectness) alone, and the class channel is not read";
+    case OneClassRule::ObjectnessAlone: return "; with one class act(objectness) alone, and the class channel is not read";
   }
   return {};
 }

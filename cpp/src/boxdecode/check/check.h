@@ -48,6 +48,9 @@ struct Facts {
 /// The activation of a request, or the recipe's own.
 [[nodiscard]] ScoreActivation resolved_activation(const Params &params, const Recipe &recipe);
 
+/// Whether the score of a request is its objectness alone.
+[[nodiscard]] bool scores_by_objectness(const Params &params, const Recipe &recipe);
+
 /// How many detections carry what in the outputs of a request.
 [[nodiscard]] std::vector<TensorSpec> expected_outputs(const Request &request, const Facts &facts);
 

@@ -224,6 +224,58 @@ Finding check_keypoints(const Params &params) {
   return std::nullopt;
 }
 
+// Objectness alone stands for the score of one class.
+Finding check_one_class(const Params &params, const Recipe &recipe) {
+  if (!params.one_class_uses_objectness) {
+    return std::nullopt;
+  }
+  const std::string field = "params.one_class_uses_objectness";
+  switch (recipe.one_class) {
+    case OneClassRule::Product:
+      return invalid_parameter(field,
+                               field + " is set, but " + recipe.name + " does not use it; it must keep its default false");
+    case OneClassRule::ObjectnessAlone:
+      return invalid_parameter(field, field + " is set, but " + recipe.name +
+                                          " scores one class by objectness alone anyway; it must keep its default false");
+    case OneClassRule::ByRequest: break;
+  }
+  if (params.num_classes != 1) {
+    return invalid_parameter(field, field + " is set, but params.num_classes is " + text(params.num_classes) +
+                                        "; only a single class can score by objectness alone");
+  }
+  const bool named = recipe.inherent_objectness != InherentObjectness::None || params.heads.front().objectness.has_value();
+  if (!named) {
+    return invalid_parameter(field, field + " is set, but params.heads[0].objectness is empty; name the port of objectness");
+  }
+  return std::nullopt;
+}
+
+// How keypoints lie in their channels.
+Finding check_keypoint_form(const Params &params, const Recipe &recipe) {
+  const bool pose = params.task == Task::Pose;
+  if (params.keypoint_unit && !pose) {
+    return invalid_parameter("params.keypoint_unit",
+                             "params.keypoint_unit is set, but only Pose reads keypoints; leave it empty");
+  }
+  if (params.keypoint_unit && recipe.keypoints != KeypointForm::ModelPixels) {
+    return invalid_parameter("params.keypoint_unit", std::string("params.keypoint_unit is set, but ") + recipe.name +
+                                                         " decodes its keypoints from cells; leave it empty");
+  }
+  if (params.keypoint_unit && params.keypoint_unit != BoxUnit::Pixels && params.keypoint_unit != BoxUnit::Normalised) {
+    return invalid_parameter("params.keypoint_unit", "params.keypoint_unit is no BoxUnit enumerator");
+  }
+  const std::int64_t dims = params.keypoint_dims;
+  if (pose && dims != 2 && dims != 3) {
+    return invalid_parameter("params.keypoint_dims", "params.keypoint_dims is " + text(dims) +
+                                                         "; it must be 3 for x, y and visibility, or 2 for x and y");
+  }
+  if (!pose && dims != Params{}.keypoint_dims) {
+    return invalid_parameter("params.keypoint_dims", "params.keypoint_dims is " + text(dims) +
+                                                         ", but only Pose reads keypoints; it must keep its default 3");
+  }
+  return std::nullopt;
+}
+
 // Values that no enumerator names reach us through casts.
 Finding check_enumerators(const Params &params) {
   if (params.mask_encoding != MaskEncoding::Probability && params.mask_encoding != MaskEncoding::Binary) {
@@ -280,6 +332,18 @@ ScoreActivation resolved_activation(const Params &params, const Recipe &recipe) 
   return params.score_activation.value_or(ScoreActivation::Identity);
 }
 
+bool scores_by_objectness(const Params &params, const Recipe &recipe) {
+  if (params.num_classes != 1) {
+    return false;
+  }
+  switch (recipe.one_class) {
+    case OneClassRule::Product: break;
+    case OneClassRule::ByRequest: return params.one_class_uses_objectness;
+    case OneClassRule::ObjectnessAlone: return true;
+  }
+  return false;
+}
+
 Finding check_parameters(const Params &params, const Recipe &recipe) {
   Finding finding = check_task(params, recipe);
   const auto then = [&finding](auto next) {
@@ -306,6 +370,8 @@ Finding check_parameters(const Params &params, const Recipe &recipe) {
   then([&] { return check_resize(params, recipe); });
   then([&] { return check_enumerators(params); });
   then([&] { return check_unused(params, recipe); });
+  then([&] { return check_one_class(params, recipe); });
+  then([&] { return check_keypoint_form(params, recipe); });
   return finding;
 }
 

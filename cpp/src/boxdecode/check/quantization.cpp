@@ -75,8 +75,8 @@ float reach_of(const Request &request, const Facts &facts, std::size_t index) {
   const Recipe &recipe = *facts.recipe;
   const Head &head = request.params.heads[index];
   const ScoreActivation activation = resolved_activation(request.params, recipe);
-  const ElementType classes = type_of(request, head.scores);
-  const bool objectness_alone = recipe.one_class_uses_objectness && request.params.num_classes == 1;
+  const bool objectness_alone = scores_by_objectness(request.params, recipe);
+  const ElementType classes = type_of(request, objectness_alone ? head.objectness.value_or(head.scores) : head.scores);
   if (recipe.score == ScoreForm::SoftmaxBest || !is_quantized(classes.dtype)) {
     return INFINITY;
   }

@@ -139,7 +139,7 @@ private:
   // Channels of one anchor in the extra role.
   [[nodiscard]] std::int32_t extra_channels() const {
     switch (request_.params.task) {
-      case Task::Pose: return static_cast<std::int32_t>(3 * request_.params.num_keypoints);
+      case Task::Pose: return static_cast<std::int32_t>(request_.params.keypoint_dims * request_.params.num_keypoints);
       case Task::Segmentation:
         return static_cast<std::int32_t>(extent_of(request_.inputs[*request_.params.mask_prototype]).channels);
       case Task::Detection: break;
@@ -217,11 +217,30 @@ private:
     needs += std::string("4 box") + (found_.objectness ? " + 1 objectness" : "") + " + " + text(request_.params.num_classes) +
              " classes" + (found_.extra_channels > 0 ? " + " + text(found_.extra_channels) + extra_name() : "") +
              (found_.anchors > 1 ? ")" : "");
+    needs += keypoint_hint(channels(head_.boxes) - (each - found_.extra_channels));
     return wrong(head_.boxes, needs);
   }
 
   [[nodiscard]] const char *extra_name() const {
     return request_.params.task == Task::Pose ? " keypoint channels" : " mask coefficients";
+  }
+
+  // The way out where so many keypoint channels were seen and other words would describe them.
+  [[nodiscard]] std::string keypoint_hint(std::int64_t seen) const {
+    const Params &params = request_.params;
+    const bool without_visibility = seen == 2 * params.num_keypoints || params.keypoint_dims == 2;
+    if (params.task != Task::Pose || seen < 1 || !without_visibility) {
+      return "";
+    }
+    std::string ways;
+    if (seen % 2 == 0) {
+      ways += "; " + text(seen) + " channels are " + text(seen / 2) + " keypoints of x, y with keypoint_dims 2";
+    }
+    if (seen % 3 == 0) {
+      ways += std::string(ways.empty() ? "; " + text(seen) + " channels are " : ", or ") + text(seen / 3) +
+              " of x, y, visibility with keypoint_dims 3";
+    }
+    return ways;
   }
 
   Finding check_apart() {
@@ -276,7 +295,7 @@ private:
       needs += " (" + text(found_.anchors) + " anchors of " + text(of_one_anchor) + ")";
     }
     if (role == Role::Extra && request_.params.task == Task::Pose) {
-      needs += " with " + text(request_.params.num_keypoints) + " keypoints";
+      needs += " with " + text(request_.params.num_keypoints) + " keypoints" + keypoint_hint(channels(*port));
     } else if (role == Role::Extra && request_.params.task == Task::Segmentation) {
       needs += ", as many coefficients as the prototypes have channels";
     }

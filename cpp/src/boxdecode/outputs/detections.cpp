@@ -60,7 +60,8 @@ void write_keypoints(const Frame &frame, const HeadPlan &head, const Site &site,
   (void)corners;
   auto *keypoints = row<float>(frame, 4, slot);
   frame.plan.decode_keypoints(frame, head, site, keypoints);
-  for (std::uint32_t i = 0; i < head.extra.count; i += 3) {
+  const auto numbers = static_cast<std::uint32_t>(3 * frame.plan.params.num_keypoints);
+  for (std::uint32_t i = 0; i < numbers; i += 3) {
     keypoints[i] = canonical(map_x(frame.mapping, keypoints[i]));
     keypoints[i + 1] = canonical(map_y(frame.mapping, keypoints[i + 1]));
     keypoints[i + 2] = canonical(keypoints[i + 2]);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "boxdecode/check/check.h"
 #include "boxdecode/check/text.h"
 #include "boxdecode/plan/plan.h"
 
@@ -89,9 +90,70 @@ std::string head_lines(const PlanState &plan, std::size_t index) {
     lines += map_lines("objectness (bound)", head.objectness, head.objectness_scores);
     lines += map_lines("classes (times objectness)", head.classes, head.scores);
   } else {
-    lines += map_lines("scores", head.classes, head.scores);
+    lines += map_lines(scores_by_objectness(plan.params, *plan.recipe) ? "scores (objectness alone)" : "scores", head.classes,
+                       head.scores);
   }
   return lines;
+}
+
+const char *unit_text(BoxUnit unit) {
+  switch (unit) {
+    case BoxUnit::Pixels: return "in pixels";
+    case BoxUnit::Normalised: return "normalised, multiplied with the model size";
+  }
+  return "";
+}
+
+// Floats without an activation have no bound.
+std::string identity_line(const PlanState &plan) {
+  const DType dtype = plan.ports[plan.heads.front().classes.port].type.dtype;
+  if (*plan.params.score_activation != ScoreActivation::Identity || is_quantized(dtype)) {
+    return "";
+  }
+  std::string line = "scores: published as they are, above 1 too; a score above 1 is a logit that needs Sigmoid";
+  if (plan.recipe->takes_box_unit) {
+    line +=
+        ", or, as a whole number, the class id of a finished row of x1, y1, x2, y2, score, class, which this recipe does not "
+        "read";
+  }
+  return line + "\n";
+}
+
+// What a wrong description of a decoded head looks like, where shapes cannot tell.
+std::string decoded_lines(const PlanState &plan) {
+  const Params &params = plan.params;
+  std::string lines =
+      params.box_unit == BoxUnit::Pixels
+          ? "boxes: in pixels; values that are all below 1 give no detection here and need box_unit Normalised\n"
+          : "boxes: normalised, multiplied with the model size\n";
+  lines += "boxes: centre and size; rows of corners give boxes around the objects' upper left corners, too large\n";
+  const bool product = !plan.heads.front().objectness.empty();
+  if (params.num_classes == 1 && product) {
+    lines += "scores: objectness times the one class; if they are about half of what they should be, the class was never "
+             "trained (YOLOv7): one_class_uses_objectness\n";
+  }
+  return lines;
+}
+
+std::string keypoint_line(const PlanState &plan) {
+  const Params &params = plan.params;
+  const bool visibility = params.keypoint_dims == 3;
+  const std::int64_t channels = params.keypoint_dims * params.num_keypoints;
+  std::string line = "keypoints: " + text(params.num_keypoints) +
+                     (params.num_keypoints == 1 ? " keypoint x (x, y" : " keypoints x (x, y") +
+                     (visibility ? ", visibility" : "") + "), " + text(channels) + " channels";
+  if (plan.recipe->keypoints == KeypointForm::ModelPixels) {
+    line += std::string(", ") + unit_text(params.keypoint_unit.value_or(params.box_unit));
+  }
+  if (!visibility) {
+    line += "; visibility is written as 1";
+  }
+  const std::int64_t other_dims = visibility ? 2 : 3;
+  if (channels % other_dims == 0) {
+    line += "; if points jump about, these are " + text(channels / other_dims) + " keypoints x " +
+            (visibility ? "(x, y), keypoint_dims 2" : "(x, y, visibility), keypoint_dims 3");
+  }
+  return line + "\n";
 }
 
 std::string mapping_line(const PlanState &plan) {
@@ -122,10 +184,12 @@ std::string describe(const PlanState &plan) {
   for (std::size_t head = 0; head < plan.heads.size(); ++head) {
     out += head_lines(plan, head);
   }
+  out += identity_line(plan);
   if (plan.recipe->takes_box_unit) {
-    out += params.box_unit == BoxUnit::Pixels
-               ? "boxes: in pixels; values that are all below 1 give no detection here and need box_unit Normalised\n"
-               : "boxes: normalised, multiplied with the model size\n";
+    out += decoded_lines(plan);
+  }
+  if (params.task == Task::Pose) {
+    out += keypoint_line(plan);
   }
   if (plan.streaming) {
     out += "suppression: none, the best valid boxes\n";

@@ -176,6 +176,8 @@ struct PlanState {
   float softmax_early_out = 0.0F;  ///< best − background below this cannot pass; −inf: always look
   float box_scale_x = 1.0F;        ///< from the unit of the corners to model pixels
   float box_scale_y = 1.0F;
+  float keypoint_scale_x = 1.0F;  ///< the same for keypoints that are decoded already
+  float keypoint_scale_y = 1.0F;
 
   // The other words of the recipe, bound.
   bool every_logit_finite = false;  ///< softmax: a logit of −inf discards its cell too

@@ -51,7 +51,7 @@ public:
     if (recipe_.background != Background::None) {
       drop_background(out);
     }
-    if (recipe_.one_class_uses_objectness && params_.num_classes == 1) {
+    if (scores_by_objectness(params_, recipe_)) {
       out.classes = out.objectness;
       out.objectness = {};
     }
@@ -131,7 +131,7 @@ void prepare_scores(PlanState &plan, HeadPlan &head) {
   const ElementType &classes = plan.ports[head.classes.port].type;
   const ScoreActivation activation = *plan.params.score_activation;
   const float threshold = plan.params.detection_threshold;
-  const bool objectness_alone = plan.recipe->one_class_uses_objectness && plan.params.num_classes == 1;
+  const bool objectness_alone = scores_by_objectness(plan.params, *plan.recipe);
   if (plan.recipe->score == ScoreForm::SoftmaxBest) {
     head.scores.type = classes;
     head.scores.activation = activation;
@@ -223,6 +223,10 @@ void prepare_box_unit(PlanState &plan) {
   if (normalised) {
     plan.box_scale_x = static_cast<float>(plan.params.model_input_size.width);
     plan.box_scale_y = static_cast<float>(plan.params.model_input_size.height);
+  }
+  if (plan.params.keypoint_unit.value_or(plan.params.box_unit) == BoxUnit::Normalised) {
+    plan.keypoint_scale_x = static_cast<float>(plan.params.model_input_size.width);
+    plan.keypoint_scale_y = static_cast<float>(plan.params.model_input_size.height);
   }
 }
 

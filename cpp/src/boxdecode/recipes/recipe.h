@@ -94,6 +94,13 @@ enum class SuppressionRule : std::uint8_t {
 
 enum class ResizeRule : std::uint8_t { Letterbox, TopLeft, Stretch, StretchOnly };
 
+/// How a single class scores where there is objectness.
+enum class OneClassRule : std::uint8_t {
+  Product,          ///< as any number of classes
+  ByRequest,        ///< Params::one_class_uses_objectness
+  ObjectnessAlone,  ///< the class channel is not read
+};
+
 /// How raw keypoint channels become model pixels.
 enum class KeypointForm : std::uint8_t { None, TwiceRawPlusCell, RawPlusCellCenter, ModelPixels };
 
@@ -128,10 +135,10 @@ struct Recipe {
   Background background = Background::None;
   NonfiniteLogit nonfinite_logit = NonfiniteLogit::DiscardsUnlessMinusInfinity;
   ActivationRule activation = ActivationRule::Explicit;
-  bool one_class_uses_objectness = false;  ///< a single class scores by objectness alone
-  bool raw_key_order = false;              ///< dense BF16 classes compare raw ordered bits: +0 above −0
-  bool class_is_level = false;             ///< the class id is the head's index
-  std::int64_t exact_classes = 0;          ///< 0: any number
+  OneClassRule one_class = OneClassRule::Product;
+  bool raw_key_order = false;      ///< dense BF16 classes compare raw ordered bits: +0 above −0
+  bool class_is_level = false;     ///< the class id is the head's index
+  std::int64_t exact_classes = 0;  ///< 0: any number
   SuppressionRule suppression = SuppressionRule::ClassAware;
   ResizeRule resize = ResizeRule::Letterbox;
   KeypointForm keypoints = KeypointForm::None;

@@ -15,6 +15,7 @@ inline constexpr Recipe yolo_anchor_decoded_recipe = {
     .anchors = AnchorRule::BoxPairs,
     .free_grid = true,
     .box = BoxForm::CenterSizeSplit,
+    .one_class = OneClassRule::ByRequest,
     .score_padding = ScorePadding::Sixteen,
     .takes_box_unit = true,
 };

@@ -16,6 +16,7 @@ inline constexpr Recipe yolo_decoded_recipe = {
     .arrangement = Arrangement::ApartOrCombined,
     .free_grid = true,
     .box = BoxForm::CenterSizePixels,
+    .one_class = OneClassRule::ByRequest,
     .keypoints = KeypointForm::ModelPixels,
     .score_padding = ScorePadding::SixteenWithObjectness,
     .takes_box_unit = true,

@@ -49,7 +49,7 @@ enum class ScoreActivation { Identity, Sigmoid, Softmax };
 /// Bytes of a mask: lround(255·probability), or 255 where that is at least 128 and 0 elsewhere.
 enum class MaskEncoding { Probability, Binary };
 
-/// Unit of boxes in heads that are already decoded.
+/// Unit of boxes, and of keypoints, in heads that are already decoded.
 enum class BoxUnit { Pixels, Normalised };
 
 /// By which corners suppression measures overlap. Integer: rounded ones, in steps of 1/256; small boxes lose and gain overlap
@@ -137,6 +137,14 @@ struct Params {
   std::int64_t peak_window = 1;                                ///< CenterNet: 1 or 3
   /// Recipes that suppress.
   SuppressionCorners suppression_corners = SuppressionCorners::Integer;
+  /// YoloDecodedV1 and YoloAnchorDecodedV1 with num_classes 1 and objectness: the score is act(objectness) alone, > 0, and the
+  /// class channel is not read, as YOLOv7 does (utils/general.py, non_max_suppression). False: the product. Yolo7V1 always
+  /// does this for one class and takes no word for it.
+  bool one_class_uses_objectness = false;
+  /// YoloDecodedV1, Pose: unit of x and y of the keypoints. Empty: that of box_unit.
+  std::optional<BoxUnit> keypoint_unit = std::nullopt;
+  /// Pose: numbers of one keypoint in the tensor, 3 for x, y, visibility or 2 for x, y. With 2 the visibility is written as 1.
+  std::int64_t keypoint_dims = 3;
 };
 
 /// What is to be checked. Nothing in it is kept: a plan owns copies.
