@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the CMake package into a folder of its own and builds two users of the project, one with find_package and one
-# with add_subdirectory; both decode a frame.
+# with add_subdirectory; both decode a frame. The last line counts the programs that ran.
 #
 # Usage: tests/install/run.sh WORK_DIRECTORY
 set -euo pipefail
@@ -39,18 +39,32 @@ for header in status.h tensor.h version.h ops/boxdecode.h ops/nms.h; do
   [[ -f $prefix/include/simaai/kernels/$header ]] || { echo "$header is not installed" >&2; exit 1; }
 done
 
+passed=0
+failed=0
+run() { # program
+  if "$1"; then
+    passed=$((passed + 1))
+  else
+    echo "$1: status $?" >&2
+    failed=$((failed + 1))
+  fi
+}
+
 # The package can be moved.
 mv "$prefix" "$work/moved"
 cmake -S "$here/find_package" -B "$work/find_package" -G Ninja -DCMAKE_PREFIX_PATH="$work/moved" \
   -DEXPECTED_VERSION="$version" -DCMAKE_CXX_FLAGS="$strict" >>"$work/log"
 cmake --build "$work/find_package" >>"$work/log"
-"$work/find_package/consumer"
-"$work/find_package/consumer_both"
-"$work/find_package/nms_consumer"
+run "$work/find_package/consumer"
+run "$work/find_package/consumer_both"
+run "$work/find_package/nms_consumer"
 
 cmake -S "$here/add_subdirectory" -B "$work/add_subdirectory" -G Ninja -DCMAKE_CXX_FLAGS="$strict" >>"$work/log"
 cmake --build "$work/add_subdirectory" >>"$work/log"
-"$work/add_subdirectory/consumer"
+run "$work/add_subdirectory/consumer"
 
 # Also in a project that scikit-build builds, which says so with a number. The project itself checks what it was given.
 cmake -S "$here/add_subdirectory" -B "$work/add_subdirectory_of_a_wheel" -G Ninja -DSKBUILD=2 >>"$work/log"
+
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 ]]
