@@ -141,18 +141,18 @@ struct Run {
   std::size_t bytes() const { return rows * row_bytes; }
 
   // Rows next..end.
-  void look_at_rows(std::size_t end) {
+  void gate_rows_until(std::size_t end) {
     if (row_bytes == element_bytes) {
-      look_at_elements(end);
+      gate_elements_until(end);
     } else if (row_bytes < vector_bytes) {
-      look_at_short_rows(end);
+      gate_short_rows_until(end);
     } else {
       count = gate_each_row(bound, base, next, end, row_bytes, row_bytes, hits, count);
     }
     next = end > next ? end : next;
   }
 
-  void look_at_elements(std::size_t end) {
+  void gate_elements_until(std::size_t end) {
     constexpr std::size_t lanes = vector_bytes / element_bytes;
     std::size_t row = next;
     for (; row + lanes <= end; row += lanes) {
@@ -162,7 +162,7 @@ struct Run {
   }
 
   // As many rows as a vector holds at a time.
-  void look_at_short_rows(std::size_t end) {
+  void gate_short_rows_until(std::size_t end) {
     const Bound<Lanes, order> local = bound;
     const std::size_t together = vector_bytes / row_bytes;
     const std::uint32_t of_row = (1U << row_bytes) - 1U;
@@ -179,7 +179,7 @@ struct Run {
   }
 
   // Rows shorter than a vector that share bytes with a block: walks the bytes that pass.
-  void walk(std::size_t begin) {
+  void gate_passing_bytes(std::size_t begin) {
     const std::size_t first = begin / row_bytes;
     const std::size_t shift = begin - first * row_bytes;
     std::size_t decided = next > first ? (next - first) * row_bytes : 0;
@@ -201,14 +201,14 @@ struct Run {
   }
 
   // Flagged blocks, of which the first byte is given.
-  void look_at_blocks(const std::size_t *begins, std::size_t blocks) {
+  void gate_flagged(const std::size_t *begins, std::size_t blocks) {
     for (std::size_t block = 0; block < blocks; ++block) {
       if (row_bytes < vector_bytes) {
-        walk(begins[block]);
+        gate_passing_bytes(begins[block]);
       } else {
         const std::size_t first = begins[block] / row_bytes;
         next = first > next ? first : next;
-        look_at_rows((begins[block] + block_bytes - 1) / row_bytes + 1);
+        gate_rows_until((begins[block] + block_bytes - 1) / row_bytes + 1);
       }
     }
   }
@@ -223,7 +223,7 @@ struct Run {
     std::size_t flagged[2 * stretch_blocks];
     std::size_t flags = 0;
     bool crowded = false;
-    look_at_rows((lead + row_bytes - 1) / row_bytes);
+    gate_rows_until((lead + row_bytes - 1) / row_bytes);
     for (std::size_t stretch = 0; stretch < blocks; stretch += stretch_blocks) {
       const std::size_t some = blocks - stretch < stretch_blocks ? blocks - stretch : stretch_blocks;
       const std::size_t begin = lead + stretch * block_bytes;
@@ -237,22 +237,22 @@ struct Run {
         crowded = 2 * (flags - before) > some;
       }
       if (crowded) {
-        look_at_blocks(flagged, before);
+        gate_flagged(flagged, before);
         flags = 0;
         const std::size_t first = begin / row_bytes;
         next = first > next ? first : next;
         const std::size_t found = count;
-        look_at_rows((end - 1) / row_bytes + 1);
+        gate_rows_until((end - 1) / row_bytes + 1);
         crowded = 2 * (count - found) > some;
       } else if (flags >= stretch_blocks) {
-        look_at_blocks(flagged, flags);
+        gate_flagged(flagged, flags);
         flags = 0;
       }
     }
-    look_at_blocks(flagged, flags);
+    gate_flagged(flagged, flags);
     const std::size_t first = (lead + blocks * block_bytes) / row_bytes;
     next = first > next ? first : next;
-    look_at_rows(rows);
+    gate_rows_until(rows);
     return count;
   }
 };

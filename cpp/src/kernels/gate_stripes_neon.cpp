@@ -5,14 +5,14 @@ namespace simaai::kernels::detail {
 namespace {
 
 // 0xFF in the bytes whose bit is set.
-Vector bytes_of_bits(std::uint16_t mask) {
+Vector bytes_of_bits(std::uint16_t wanted) {
   const Vector bits = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201ULL));
   const Vector spread =
-      vcombine_u8(vdup_n_u8(static_cast<std::uint8_t>(mask & 0xFFU)), vdup_n_u8(static_cast<std::uint8_t>(mask >> 8U)));
+      vcombine_u8(vdup_n_u8(static_cast<std::uint8_t>(wanted & 0xFFU)), vdup_n_u8(static_cast<std::uint8_t>(wanted >> 8U)));
   return vtstq_u8(spread, bits);
 }
 
-// How a stripe of one cell is read: 16 lanes of a byte, or low and high bytes that are joined.
+// How a stripe of one cell is read: 16 bytes, or low and high bytes that are joined.
 template <Order order>
 struct Stripes8 {
   using Vector = detail::Vector;
@@ -27,7 +27,7 @@ struct Stripes8 {
   static Vector leaf(Vector best) { return best; }
   Vector node(Vector low, Vector high) const { return bound.better_of_pairs(low, high); }
 
-  Silencers silencers(std::uint16_t mask) const { return {bound.silencer(bytes_of_bits(mask))}; }
+  Silencers silencers(std::uint16_t used) const { return {bound.silencer(bytes_of_bits(used))}; }
   Vector keys(const std::uint8_t *stripe) const { return bound.keys(stripe); }
   Vector keys(const std::uint8_t *stripe, const Silencers &silencers) const {
     return bound.silenced(bound.keys(stripe), silencers.silencer);
@@ -40,7 +40,7 @@ struct Stripes16 {
   using Lanes = Lanes16;
   static constexpr std::size_t step = 32;
   struct Silencers {
-    Vector low;  // of lanes 0..7
+    Vector low;  // of elements 0..7
     Vector high;
   };
   Bound<Lanes16, order> bound;
@@ -49,8 +49,8 @@ struct Stripes16 {
   static Vector leaf(Vector best) { return best; }
   Vector node(Vector low, Vector high) const { return bound.better_of_pairs(low, high); }
 
-  Silencers silencers(std::uint16_t mask) const {
-    const Vector bytes = bytes_of_bits(mask);
+  Silencers silencers(std::uint16_t used) const {
+    const Vector bytes = bytes_of_bits(used);
     return {bound.silencer(vzip1q_u8(bytes, bytes)), bound.silencer(vzip2q_u8(bytes, bytes))};
   }
   Vector keys(const std::uint8_t *stripe) const {
