@@ -1,5 +1,6 @@
 # The suffix of a source file decides its instruction set; everything else is built for the baseline (x86-64, armv8-a).
-# Files of another architecture are left out, so that a list of sources can name them all.
+# Files of another architecture are left out, so that a list of sources can name them all. NAME_SUFFIX.h.cpp is a file that
+# compiles a header by itself.
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" sima_processor)
 if(sima_processor MATCHES "x86_64|amd64")
   set(sima_is_x86 TRUE)
@@ -9,20 +10,20 @@ endif()
 
 function(sima_keep_or_flag out file)
   set(${out} TRUE PARENT_SCOPE)
-  if(file MATCHES "_avx2\\.cpp$")
+  if(file MATCHES "_avx2\\.(h\\.)?cpp$")
     if(NOT sima_is_x86)
       set(${out} FALSE PARENT_SCOPE)
     else()
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -mavx2)
     endif()
-  elseif(file MATCHES "_neon_dotprod\\.cpp$")
+  elseif(file MATCHES "_neon_dotprod\\.(h\\.)?cpp$")
     if(NOT sima_is_arm)
       set(${out} FALSE PARENT_SCOPE)
     else()
       # GCC 12's header offers SDOT from armv8.2-a on only. The atomics that come with it stay out: the audit looks.
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -march=armv8.2-a+dotprod)
     endif()
-  elseif(file MATCHES "_neon\\.cpp$" AND NOT sima_is_arm)
+  elseif(file MATCHES "_neon\\.(h\\.)?cpp$" AND NOT sima_is_arm)
     set(${out} FALSE PARENT_SCOPE)
   endif()
 endfunction()

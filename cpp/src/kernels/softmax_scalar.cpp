@@ -3,18 +3,6 @@
 #include "numeric/four_sums.h"
 
 namespace simaai::kernels::detail {
-void mask_bytes_scalar(const std::int32_t *sums, std::size_t pixels, const MaskSteps &steps, std::uint8_t *bytes) {
-  const std::int32_t last = static_cast<std::int32_t>(steps.buckets << steps.shift) - 1;
-  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-    std::int32_t above = sums[pixel] - steps.low;
-    above = above < 0 ? 0 : above > last ? last : above;
-    const std::uint32_t bucket = static_cast<std::uint32_t>(above) >> steps.shift;
-    const std::uint32_t inside = static_cast<std::uint32_t>(above) - (bucket << steps.shift);
-    const std::uint32_t entry = steps.entries[bucket];
-    bytes[pixel] = static_cast<std::uint8_t>((entry & 0xFFU) + (inside >= entry >> 8U ? 1U : 0U));
-  }
-}
-
 void exponentials_scalar(const float *x, std::size_t length, float largest, float *terms) {
   for (std::size_t k = 0; k < length; ++k) {
     terms[k] = exp32(x[k] - largest);

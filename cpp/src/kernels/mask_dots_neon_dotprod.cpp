@@ -1,14 +1,9 @@
-#include <arm_neon.h>
-
-#include <cstddef>
-#include <cstdint>
-
 #include "kernels/kernels.h"
+#include "kernels/short_loads.h"
+#include "kernels/vectors_neon.h"
 
 namespace simaai::kernels::detail {
 namespace {
-
-constexpr std::size_t vector_bytes = 16;
 
 // A pixel is held as vectors of 16 bytes, the last of which may overlap the one before it; a pixel shorter than that as two
 // parts, its first and its last `part` bytes (a power of two), which may overlap too. Weights of bytes that are held twice
@@ -17,33 +12,7 @@ constexpr std::size_t vector_bytes = 16;
 // A coefficient is raw − zero point, which needs nine bits. Where all of them fit eight, they are multiplied as they are. Else
 // bytes are multiplied by raw and by a constant: −zero_point fits a signed byte unless zero_point is −128, which takes 127 + 1.
 
-template <typename Unsigned>
-Unsigned load_scalar(const std::uint8_t *from) {
-  Unsigned value;
-  __builtin_memcpy(&value, from, sizeof(value));
-  return value;
-}
-
 int8x16_t load(const std::uint8_t *from) { return vreinterpretq_s8_u8(vld1q_u8(from)); }
-
-int8x16_t load_short_pixel(const std::uint8_t *pixel, std::size_t length, std::size_t part) {
-  const std::uint8_t *last = pixel + length - part;
-  const uint64x2_t zero = vdupq_n_u64(0);
-  switch (part) {
-    case 8: return vreinterpretq_s8_u8(vcombine_u8(vld1_u8(pixel), vld1_u8(last)));
-    case 4: {
-      const std::uint64_t both = static_cast<std::uint64_t>(load_scalar<std::uint32_t>(pixel)) |
-                                 static_cast<std::uint64_t>(load_scalar<std::uint32_t>(last)) << 32U;
-      return vreinterpretq_s8_u64(vsetq_lane_u64(both, zero, 0));
-    }
-    case 2: {
-      const std::uint32_t both = static_cast<std::uint32_t>(load_scalar<std::uint16_t>(pixel)) |
-                                 static_cast<std::uint32_t>(load_scalar<std::uint16_t>(last)) << 16U;
-      return vreinterpretq_s8_u64(vsetq_lane_u64(both, zero, 0));
-    }
-    default: return vreinterpretq_s8_u64(vsetq_lane_u64(pixel[0], zero, 0));
-  }
-}
 
 // How many constants a byte is multiplied by besides its factor.
 enum class Shift { None, One, Two };
@@ -61,11 +30,9 @@ struct Weights {
   Shift shift;
 
   // Coefficients are zero beyond their length, so that whole vectors of them may be read.
-  explicit Weights(const MaskCoefficients &coefficients) : length(coefficients.length), part(1), shift(Shift::None) {
+  explicit Weights(const MaskCoefficients &coefficients)
+      : length(coefficients.length), part(part_of_pixel(coefficients.length)), shift(Shift::None) {
     begin = vsetq_lane_s32(-coefficients.prototype_zero * coefficients.sum_centred, vdupq_n_s32(0), 0);
-    while (vectors == 0 && part * 2 <= length) {
-      part *= 2;
-    }
     // Coefficients fit a byte if their bits from the sign of the byte up are alike.
     int16x8_t differing = vdupq_n_s16(0);
     for (std::size_t vector = 0; vector < held; ++vector) {
@@ -96,20 +63,17 @@ private:
   int8x16_t as_held(std::size_t vector, int8x16_t values) const {
     if (vectors == 0) {
       std::int8_t of_byte[vector_bytes];
-      std::int8_t of_lane[vector_bytes] = {};
+      std::int8_t held_values[vector_bytes] = {};
       vst1q_s8(of_byte, values);
-      for (std::size_t lane = 0; lane < 2 * part; ++lane) {
-        const std::size_t byte = lane < part ? lane : length - 2 * part + lane;
-        of_lane[lane] = lane < part || byte >= part ? of_byte[byte] : std::int8_t{0};
-      }
-      return vld1q_s8(of_lane);
+      arrange_as_held(of_byte, length, part, held_values);
+      return vld1q_s8(held_values);
     }
     if (vector + 1 < vectors) {
       return values;
     }
-    static const std::uint8_t lanes[vector_bytes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const std::uint8_t positions[vector_bytes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const auto twice = static_cast<std::uint8_t>(vectors * vector_bytes - length);
-    return vandq_s8(values, vreinterpretq_s8_u8(vcgeq_u8(vld1q_u8(lanes), vdupq_n_u8(twice))));
+    return vandq_s8(values, vreinterpretq_s8_u8(vcgeq_u8(vld1q_u8(positions), vdupq_n_u8(twice))));
   }
 };
 
@@ -133,7 +97,8 @@ template <std::size_t vectors, Shift shift, bool flipped>
 [[gnu::always_inline]] inline int32x4_t pixel_products(const Weights<vectors> &weights, const std::uint8_t *pixel) {
   int32x4_t sum = weights.begin;
   if (vectors == 0) {
-    return add_products_s32x4<vectors, shift, flipped>(weights, sum, load_short_pixel(pixel, weights.length, weights.part), 0);
+    return add_products_s32x4<vectors, shift, flipped>(
+        weights, sum, vreinterpretq_s8_u8(bytes_of(load_short_pixel(pixel, weights.length, weights.part))), 0);
   }
   for (std::size_t vector = 0; vector + 1 < vectors; ++vector) {
     sum = add_products_s32x4<vectors, shift, flipped>(weights, sum, load(pixel + vector * vector_bytes), vector);
