@@ -383,7 +383,8 @@ def _item(item: Any, place: str) -> npt.NDArray[Any]:
     array = np.asarray(item) if known else _array(item, place)
     if not (_is_float(array.dtype) or array.dtype.kind in "iu"):
         raise _refused(place, f"{place} is {item!r}; it must be a number")
-    return array
+    # NumPy 1.26 knows no common dtype of bfloat16 and others. Every operator reads it as float32.
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _is_float(dtype: np.dtype[Any]) -> bool:
