@@ -42,7 +42,8 @@ Family yolo26() {
        {"boxes of 64 channels", "these are bins: `Yolo8V1`"},
        activation_folded,
        {"a further tensor of 1 channel a level: the angle of an oriented model (-obb)", "not supported"}},
-      {"The original takes the best 300 of all cell and class pairs; here a cell gives its best class only."}};
+      {"The original takes the best 300 of all cell and class pairs; here a cell gives its best class only."},
+      "Ultralytics `utils/tal.py` (dist2bbox, anchor offset 0.5)"};
 }
 
 Family yolo6() {
@@ -56,7 +57,8 @@ Family yolo6() {
         "hand it in as two views, classes and boxes, with `Identity`: see [the FAQ](faq.md#class-first-exports)"},
        one_decoded_tensor,
        activation_folded},
-      {}};
+      {},
+      "YOLOv6 `yolov6/assigners/anchor_generator.py`"};
 }
 
 Family yolo8() {
@@ -77,7 +79,8 @@ Family yolo8() {
        {"bins without the half cell: NanoDet-Plus, DAMO-YOLO", "not supported: every box would be half a cell off"},
        {"bins that do not start at 0 (PP-YOLOE for small objects)", "not supported"},
        {"rknn pose exports: boxes and class in one tensor, key points already decoded in another", "not supported"}},
-      {}};
+      {},
+      "Generalized Focal Loss (Li et al. 2020); Ultralytics `nn/modules/block.py` (DFL), `utils/tal.py`"};
 }
 
 Family yolo_decoded() {
@@ -116,7 +119,8 @@ Family yolo_decoded() {
        {"channel order [classes…, box]", "apart, as two views: [the FAQ](faq.md#class-first-exports)"}},
       {"With `extra` in a combined head the tensor has `keypoint_dims`·`num_keypoints` (Pose) or M (Segmentation) channels "
        "more, at the end.",
-       "Channels are counted exactly: 84 channels with `num_classes` 79 and objectness are another tensor than 84 with 80."}};
+       "Channels are counted exactly: 84 channels with `num_classes` 79 and objectness are another tensor than 84 with 80."},
+      "Ultralytics `nn/modules/head.py` (export of Detect); YOLOv5 `models/yolo.py`; YOLOv6 `effidehead.py`"};
 }
 
 Family yolox() {
@@ -131,7 +135,8 @@ Family yolox() {
         "`--decode_in_inference`: cut the graph before the concatenation, or split the tensor yourself"},
        {"one tensor [1, 8400, 5 + nc] in pixels", "`YoloDecodedV1` with objectness"},
        activation_folded},
-      {}};
+      {},
+      "YOLOX `yolox/models/yolo_head.py` (decode_outputs)"};
 }
 
 Family yolo5() {
@@ -149,7 +154,8 @@ Family yolo5() {
        already_probabilities,
        {"boxes far too large or too small, at the right places", "the model carries anchors of its own (auto-anchor), or is a "
                                                                  "v7: pass its `anchors`"}},
-      {}};
+      {},
+      "YOLOv5 `models/yolo.py` (Detect)"};
 }
 
 Family yolo7() {
@@ -163,7 +169,8 @@ Family yolo7() {
            already_probabilities,
            {"yolov7-w6-pose", "not supported"}},
           {"With `num_classes` 1 the score is σ(objectness) alone and the class channel is not read, as in the original "
-           "(`utils/general.py`, non_max_suppression)."}};
+           "(`utils/general.py`, non_max_suppression)."},
+          "YOLOv7 `models/yolo.py`"};
 }
 
 Family yolo_anchor_decoded() {
@@ -177,7 +184,8 @@ Family yolo_anchor_decoded() {
        untrained_class,
        {"one tensor for all roles", "`Yolo5V1` where it holds logits, `YoloDecodedV1` where it holds pixels"},
        activation_folded},
-      {}};
+      {},
+      "YOLOv5 and YOLOv7 `models/yolo.py`, exports that keep xy, wh and conf apart"};
 }
 
 Family ssd300() {
@@ -190,7 +198,9 @@ Family ssd300() {
        {"two tensors [1, 4, 8732] and [1, 81, 8732]", "each level is a run of columns inside every row, which no layout "
                                                       "describes: cut the graph before the concatenation"},
        already_probabilities},
-      {"Priors run level, anchor, row, column in the original; ties between cells are broken by cell and anchor here."}};
+      {"Priors run level, anchor, row, column in the original; ties between cells are broken by cell and anchor here."},
+      "variances: SSD (Liu et al. 2016), NVIDIA DeepLearningExamples `PyTorch/Detection/SSD`; bound: torchvision "
+      "`models/detection/_utils.py`"};
 }
 
 Family ssd_mobile(const char *input, const char *rows) {
@@ -208,7 +218,9 @@ Family ssd_mobile(const char *input, const char *rows) {
       {"Class ids are the encoded indices (1 to 90 for COCO). TFLite's operator publishes them minus one.",
        "Dense BF16 scores (`Contiguous`, `Strided`) compare raw bits, so that +0 ranks above −0 among the classes of an "
        "anchor; "
-       "every other type and layout treats the two as equal."}};
+       "every other type and layout treats the two as equal."},
+      "variances: SSD (Liu et al. 2016), TensorFlow `box_coders/faster_rcnn_box_coder.py` (scale factors 10, 10, 5, 5); bound: "
+      "torchvision `models/detection/_utils.py`"};
 }
 
 Family ssd_lite() {
@@ -219,7 +231,9 @@ Family ssd_lite() {
       {{"scores that sum to 1 over the classes", "the softmax is folded: export the logits"},
        {"grids 38, 19, …: SSD300 of torchvision", "not supported: the signature does not match, and the error prints both"}},
       {"Class ids are the encoded indices (COCO's with its gaps).",
-       "torchvision clips boxes to the image before its suppression; here they are clipped when they are written."}};
+       "torchvision clips boxes to the image before its suppression; here they are clipped when they are written."},
+      "variances: SSD (Liu et al. 2016), torchvision `models/detection/ssd.py`; bound: torchvision "
+      "`models/detection/_utils.py`"};
 }
 
 Family efficientdet() {
@@ -234,7 +248,8 @@ Family efficientdet() {
        {"anchors with the ratio slow and the octave fast (TensorFlow FPNLite, RetinaNet)", "not supported"},
        activation_folded},
       {"The original publishes class ids plus one. Its default suppression is a gaussian Soft-NMS across classes; here it is "
-       "hard and class-aware. `boxdecode.ops.soft_nms` has the other."}};
+       "hard and class-aware. `boxdecode.ops.soft_nms` has the other."},
+      "automl `efficientdet/tf2/anchors.py` (decode_box_outputs); bound: torchvision `models/detection/_utils.py`"};
 }
 
 Family detr() {
@@ -247,7 +262,8 @@ Family detr() {
             "sigmoid and several classes of one query"},
            {"scores that sum to 1", "the softmax is folded: export the logits"}},
           {"Boxes are relative to the image without its padding, so the default `Stretch` is right whatever the resize was, as "
-           "long as no padding was fed in."}};
+           "long as no padding was fed in."},
+          "DETR `models/detr.py` (PostProcess)"};
 }
 
 Family centernet() {
@@ -260,7 +276,8 @@ Family centernet() {
        {"sizes of 2·nc channels (cat_spec_wh)", "not supported"},
        {"CenterFace: y before x, sizes as logarithms", "not supported"}},
       {"The original's preprocessing is an affine warp about the image centre, half a pixel from a letterbox with whole pads. "
-       "For its exact mapping pass `Affine`, see [numerics](numerics.md#mapping-to-the-original-image)."}};
+       "For its exact mapping pass `Affine`, see [numerics](numerics.md#mapping-to-the-original-image)."},
+      "CenterNet `src/lib/models/decode.py` (ctdet_decode)"};
 }
 
 Family rcnn() {
@@ -273,7 +290,8 @@ Family rcnn() {
            already_probabilities},
           {"The class id is the level, so suppression stays inside a level. torchvision keeps the best 1000 of a level before "
            "suppression; here none is dropped.",
-           "Output 4 holds the proposals in model pixels."}};
+           "Output 4 holds the proposals in model pixels."},
+          "torchvision `models/detection/_utils.py` (BoxCoder, weights 1), `rpn.py`"};
 }
 
 }  // namespace

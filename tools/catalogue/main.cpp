@@ -73,7 +73,7 @@ bool has_signature(const Recipe &recipe) { return recipe.anchors == AnchorRule::
 // Channels of one anchor in a role's own port.
 std::string channels_of(const Recipe &recipe, Role role) {
   const RoleRule &rule = recipe.role(role);
-  if (role == Role::Boxes && recipe.box == BoxForm::LtrbBins) {
+  if (role == Role::Boxes && recipe.box.curve == BoxCurve::Bins) {
     return "4·R";
   }
   if (role == Role::Extra && rule.presence == Presence::ByTask) {
@@ -114,7 +114,7 @@ std::string combined_channels(const Recipe &recipe) {
 }
 
 std::string channel_order(const Recipe &recipe) {
-  const std::string box = box_channels(recipe.box);
+  const std::string box = box_channels(recipe);
   if (has_signature(recipe)) {
     return recipe.signature.coordinate_major
                ? "loc channel = coordinate·A + anchor, conf channel = class·A + anchor; coordinates " + box
@@ -231,9 +231,9 @@ std::string parameters_text(const Recipe &recipe) {
     }
   };
   take(recipe.takes_anchors, "`anchors`");
-  take(recipe.takes_box_unit, "`box_unit`");
+  take(recipe.takes_box_unit(), "`box_unit`");
   take(recipe.takes_anchor_scale, "`anchor_scale`");
-  take(recipe.takes_box_activation, "`box_activation`");
+  take(recipe.takes_box_activation(), "`box_activation`");
   take(recipe.takes_peak_window, "`peak_window`");
   take(recipe.suppression != SuppressionRule::None, "`class_agnostic`, `suppression_corners`");
   take(recipe.one_class == OneClassRule::ByRequest, "`one_class_uses_objectness`");
@@ -385,19 +385,12 @@ std::string facts(const Recipe &recipe) {
       list += std::string("- ") + name + ": " + value + ".\n";
     }
   };
-  const Formula box = box_formula(recipe.box);
   const Formula prior = prior_formula(recipe.priors);
-  const auto without_stop = [](std::string sentence) {
-    if (!sentence.empty() && sentence.back() == '.') {
-      sentence.pop_back();
-    }
-    return sentence;
-  };
   item("**Heads**", heads_text(recipe) + ", " + arrangement_text(recipe.arrangement));
   item("**Grid**", grid_text(recipe));
   item("**Anchors a cell**", anchor_count_text(recipe.anchors));
   item("**Channel order**", channel_order(recipe));
-  item("**Box**", without_stop(box.text));
+  item("**Box**", box_formula(recipe.box));
   item(has_signature(recipe) || recipe.priors == PriorRule::EfficientDet ? "**Priors**" : "**Anchors**", prior.text);
   item("**Score**", score_text(recipe));
   item("**Activation**", activation_text(recipe.activation));
@@ -414,7 +407,7 @@ std::string facts(const Recipe &recipe) {
   item("**Fifth output**", recipe.publishes_proposals ? "x1, y1, x2, y2 in model pixels, FP32 [K, 4]" : "");
   item("**Layout rules**", layout_text(recipe));
   item("**Own parameters**", parameters_text(recipe));
-  item("**Sources**", box.source + (prior.source.empty() ? "" : "; " + prior.source));
+  item("**Sources**", family_of(recipe.profile).source + (prior.source.empty() ? "" : "; " + prior.source));
   return list + "\n";
 }
 

@@ -21,8 +21,9 @@ struct Formula {
 };
 
 [[nodiscard]] std::string name_of(detail::Role role);
-[[nodiscard]] Formula box_formula(detail::BoxForm form);
-[[nodiscard]] std::string box_channels(detail::BoxForm form);
+/// Corners from what the channels hold, and the names of the channels in their order.
+[[nodiscard]] std::string box_formula(const detail::BoxRule &rule);
+[[nodiscard]] std::string box_channels(const detail::Recipe &recipe);
 [[nodiscard]] std::string score_formula(detail::ScoreForm form);
 [[nodiscard]] Formula prior_formula(detail::PriorRule rule);
 [[nodiscard]] std::string activation_text(detail::ActivationRule rule);
@@ -48,6 +49,7 @@ struct Family {
   std::vector<std::string> fits;
   std::vector<Misfit> misfits;
   std::vector<std::string> notes;
+  std::string source;  ///< of the box formula
 };
 
 [[nodiscard]] Family family_of(bd::Profile profile);

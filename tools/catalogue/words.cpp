@@ -1,3 +1,4 @@
+#include "boxdecode/check/text.h"
 #include "texts.h"
 
 namespace catalogue {
@@ -15,76 +16,130 @@ std::string name_of(Role role) {
   return {};
 }
 
-std::string box_channels(BoxForm form) {
-  switch (form) {
-    case BoxForm::LtrbCells: return "l, t, r, b";
-    case BoxForm::LtrbBins: return "side-major: R bins of l, then of t, r, b";
-    case BoxForm::CenterSizePixels: return "cx, cy, w, h";
-    case BoxForm::ExpCells: return "x, y, w, h";
-    case BoxForm::SigmoidAnchor: return "x, y, w, h";
-    case BoxForm::CenterSizeSplit: return "cx, cy in boxes; w, h in sizes";
-    case BoxForm::VarianceXyxy: return "dx, dy, dw, dh";
-    case BoxForm::VarianceYxyx: return "ty, tx, th, tw (y first)";
-    case BoxForm::AnchorYxyx: return "ty, tx, th, tw (y first)";
-    case BoxForm::AnchorXyxyClipped: return "dx, dy, dw, dh";
-    case BoxForm::CenterSizeUnit: return "cx, cy, w, h";
-    case BoxForm::CenterOffsetCells: return "w, h in boxes; ox, oy in extra";
+namespace {
+
+std::string point_text(GridPoint point, const std::string &cell) {
+  switch (point) {
+    case GridPoint::Corner: return cell;
+    case GridPoint::Center: return cell + " + ½";
+    case GridPoint::HalfBefore: return cell + " − ½";
   }
   return {};
 }
 
-Formula box_formula(BoxForm form) {
-  switch (form) {
-    case BoxForm::LtrbCells:
-      return {"x1 = (gx + ½ − l)·s, y1 = (gy + ½ − t)·s, x2 = (gx + ½ + r)·s, y2 = (gy + ½ + b)·s. Distances are in cells "
-              "and may be negative; a box that turns inside out is discarded.",
-              "Ultralytics `utils/tal.py` (dist2bbox, anchor offset 0.5); YOLOv6 `yolov6/assigners/anchor_generator.py`"};
-    case BoxForm::LtrbBins:
-      return {
-          "each side is d = (Σ k·e_k) / (Σ e_k) over its R bins, e_k = exp32(x_k − max), k from 0; then x1 = (gx + ½ − l)·s, "
-          "y1 = (gy + ½ − t)·s, x2 = (gx + ½ + r)·s, y2 = (gy + ½ + b)·s. 2 ≤ R ≤ 64, the same R for all heads.",
-          "Generalized Focal Loss (Li et al. 2020); Ultralytics `nn/modules/block.py` (DFL), `utils/tal.py`"};
-    case BoxForm::CenterSizePixels:
-      return {"x1 = cx − ½w, y1 = cy − ½h, x2 = cx + ½w, y2 = cy + ½h, in model pixels; with `box_unit` Normalised the corners "
-              "are then multiplied with the model width and height.",
-              "Ultralytics `nn/modules/head.py` (export of Detect); YOLOv5 `models/yolo.py`; YOLOv6 `effidehead.py`"};
-    case BoxForm::ExpCells:
-      return {
-          "cx = (x + gx)·s, cy = (y + gy)·s, without a half cell; w = exp32(w)·s, h = exp32(h)·s; corners as cx ± ½w, cy ± ½h.",
-          "YOLOX `yolox/models/yolo_head.py` (decode_outputs)"};
-    case BoxForm::SigmoidAnchor:
-      return {"cx = (2σ(x) + (gx − ½))·s, cy = (2σ(y) + (gy − ½))·s; w = (2σ(w))²·anchor width, h = (2σ(h))²·anchor height; "
-              "corners as cx ± ½w, cy ± ½h.",
-              "YOLOv5 `models/yolo.py` (Detect); YOLOv7 `models/yolo.py`"};
-    case BoxForm::CenterSizeSplit:
-      return {"x1 = cx − ½w and so on, in model pixels; with `box_unit` Normalised the corners are then multiplied with the "
-              "model width and height.",
-              "YOLOv5 and YOLOv7 `models/yolo.py`, exports that keep xy, wh and conf apart"};
-    case BoxForm::VarianceXyxy:
-    case BoxForm::VarianceYxyx:
-      return {
-          "cx = 0.1·dx·pw + pcx, cy = 0.1·dy·ph + pcy; w = exp32(min(0.2·dw, ln(1000/16)))·pw, h alike (the bound is the "
-          "FP32 0x40845349); corners, then × model width or height. p is the normalised prior. Boxes are not clipped before "
-          "suppression.",
-          "variances 0.1 and 0.2: SSD (Liu et al. 2016), NVIDIA DeepLearningExamples `PyTorch/Detection/SSD`, TensorFlow "
-          "`box_coders/faster_rcnn_box_coder.py` (scale factors 10, 10, 5, 5), torchvision `models/detection/ssd.py`; "
-          "bound: torchvision `models/detection/_utils.py`"};
-    case BoxForm::AnchorYxyx:
-      return {"cx = tx·aw + acx, cy = ty·ah + acy; w = exp32(min(tw, ln(1000/16)))·aw, h alike (the bound is the FP32 "
-              "0x40845349); no variances; corners as cx ± ½w, cy ± ½h, in pixels. a is the anchor.",
-              "automl `efficientdet/tf2/anchors.py` (decode_box_outputs); bound: torchvision `models/detection/_utils.py`"};
-    case BoxForm::AnchorXyxyClipped:
-      return {"cx = dx·aw + acx, cy = dy·ah + acy; w = exp32(min(dw, ln(1000/16)))·aw, h alike (the bound is the FP32 "
-              "0x40845349); corners, clipped to the model frame, then validated.",
-              "torchvision `models/detection/_utils.py` (BoxCoder, weights 1), `rpn.py`"};
-    case BoxForm::CenterSizeUnit:
-      return {
-          "x1 = cx − ½w and so on from values in 0..1, then × model width or height. `box_activation` Sigmoid is applied to "
-          "the four values first; Identity is the default.",
-          "DETR `models/detr.py` (PostProcess)"};
-    case BoxForm::CenterOffsetCells:
-      return {"cx = (gx + ox)·s, cy = (gy + oy)·s; w = w·s, h = h·s; corners as cx ± ½w, cy ± ½h.",
-              "CenterNet `src/lib/models/decode.py` (ctdet_decode)"};
+std::string curve_text(BoxCurve curve, const std::string &name) {
+  switch (curve) {
+    case BoxCurve::Raw:
+    case BoxCurve::Bins: return name;
+    case BoxCurve::Exp: return "exp32(" + name + ")";
+    case BoxCurve::DoubleSigmoid: return "2σ(" + name + ")";
+    case BoxCurve::SquaredDoubleSigmoid: return "(2σ(" + name + "))²";
+    case BoxCurve::Told: return "act(" + name + ")";
+  }
+  return {};
+}
+
+// What the corners are multiplied with, and what is done to them.
+std::string finish_text(const BoxRule &rule) {
+  std::string text = "corners as cx ± ½w, cy ± ½h";
+  switch (rule.unit) {
+    case LengthUnit::Cells:
+    case LengthUnit::Anchors: break;
+    case LengthUnit::Pixels: text += ", in pixels"; break;
+    case LengthUnit::Frame: text += ", then × model width or height"; break;
+    case LengthUnit::Told:
+      text += ", in model pixels; with `box_unit` Normalised they are then multiplied with the model width and height";
+      break;
+  }
+  return text + (rule.clip ? ", clipped to the model frame, then validated" : "");
+}
+
+std::string distance_formula(const BoxRule &rule) {
+  const std::string x = point_text(rule.point, "gx");
+  const std::string y = point_text(rule.point, "gy");
+  const auto side = [&](const char *corner, const std::string &point, const char *sign, const char *name) {
+    return std::string(corner) + " = (" + point + sign + curve_text(rule.curve, name) + ")·s";
+  };
+  const std::string corners = side("x1", x, " − ", "l") + ", " + side("y1", y, " − ", "t") + ", " + side("x2", x, " + ", "r") +
+                              ", " + side("y2", y, " + ", "b");
+  if (rule.curve == BoxCurve::Bins) {
+    return "each side is d = (Σ k·e_k) / (Σ e_k) over its R bins, e_k = exp32(x_k − max), k from 0; then " + corners +
+           ". 2 ≤ R ≤ 64, the same R for all heads";
+  }
+  return corners + ". Distances are in cells and may be negative; a box that turns inside out is discarded";
+}
+
+std::string center_text(const BoxRule &rule, const char *result, const char *name, const char *cell) {
+  const bool corner = rule.point == GridPoint::Corner;
+  switch (rule.unit) {
+    case LengthUnit::Cells:
+      return std::string(result) + " = (" + curve_text(rule.curve, name) + (corner ? " + " : " + (") +
+             point_text(rule.point, cell) + (corner ? ")·s" : "))·s");
+    case LengthUnit::Anchors:
+    case LengthUnit::Pixels:
+    case LengthUnit::Frame:
+    case LengthUnit::Told: break;
+  }
+  return std::string(result) + " = " + curve_text(rule.curve, result);
+}
+
+std::string size_text(const BoxRule &rule, const char *name, const char *anchor) {
+  const std::string text = std::string(name) + " = " + curve_text(rule.size_curve, name);
+  switch (rule.size_unit) {
+    case LengthUnit::Cells: return text + "·s";
+    case LengthUnit::Anchors: return text + "·" + anchor;
+    case LengthUnit::Pixels:
+    case LengthUnit::Frame:
+    case LengthUnit::Told: break;
+  }
+  return text;
+}
+
+std::string center_size_formula(const BoxRule &rule) {
+  const std::string told = rule.curve == BoxCurve::Told ? "; act is `box_activation`, Identity by default" : "";
+  const bool plain = rule.curve == BoxCurve::Raw && rule.size_curve == BoxCurve::Raw && rule.unit != LengthUnit::Cells;
+  if (plain) {
+    return finish_text(rule);
+  }
+  return center_text(rule, "cx", "x", "gx") + ", " + center_text(rule, "cy", "y", "gy") + "; " +
+         size_text(rule, "w", "anchor width") + ", " + size_text(rule, "h", "anchor height") + "; " + finish_text(rule) + told;
+}
+
+std::string delta_formula(const BoxRule &rule) {
+  const auto factor = [](float variance) { return variance == 1.0F ? std::string() : text(variance) + "·"; };
+  const std::string center = factor(rule.center_variance);
+  const std::string size = factor(rule.size_variance);
+  return "cx = " + center + "dx·pw + pcx, cy = " + center + "dy·ph + pcy; w = exp32(min(" + size +
+         "dw, ln(1000/16)))·pw, h alike (the bound is the FP32 0x40845349); " + finish_text(rule) + ". p is the prior" +
+         (rule.unit == LengthUnit::Frame ? ", normalised" : ", in pixels") +
+         (rule.clip ? "" : ". Boxes are not clipped before suppression");
+}
+
+}  // namespace
+
+std::string box_channels(const Recipe &recipe) {
+  const BoxRule &rule = recipe.box;
+  const bool cells = rule.unit == LengthUnit::Cells;
+  switch (rule.coding) {
+    case BoxCoding::Distances: return rule.curve == BoxCurve::Bins ? "side-major: R bins of l, then of t, r, b" : "l, t, r, b";
+    case BoxCoding::CenterSize:
+      if (recipe.role(Role::Sizes).presence == Presence::Required) {
+        return "cx, cy in boxes; w, h in sizes";
+      }
+      if (recipe.role(Role::Extra).presence == Presence::Required) {
+        return "w, h in boxes; x, y in extra";
+      }
+      return cells ? "x, y, w, h" : "cx, cy, w, h";
+    case BoxCoding::Deltas: return rule.y_first ? "dy, dx, dh, dw (y first)" : "dx, dy, dw, dh";
+  }
+  return {};
+}
+
+std::string box_formula(const BoxRule &rule) {
+  switch (rule.coding) {
+    case BoxCoding::Distances: return distance_formula(rule);
+    case BoxCoding::CenterSize: return center_size_formula(rule);
+    case BoxCoding::Deltas: return delta_formula(rule);
   }
   return {};
 }

@@ -34,7 +34,7 @@ void bind_words(PlanState &plan) {
   for (HeadPlan &head : plan.heads) {
     head.best_class = best_class_for(plan, head);
     head.scan = scan_for(recipe, head);
-    head.decode_box = box_decoder(recipe.box, plan, head);
+    head.decode_box = box_decoder(plan, head);
   }
   plan.every_logit_finite = minus_infinity_discards(recipe.nonfinite_logit);
   plan.decode_keypoints = keypoint_decoder(plan.params.task == Task::Pose ? recipe.keypoints : KeypointForm::None);

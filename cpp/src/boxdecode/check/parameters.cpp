@@ -180,7 +180,7 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
   if (params.class_agnostic && recipe.suppression == SuppressionRule::None) {
     return unused("class_agnostic", "false");
   }
-  if (!recipe.takes_box_unit && params.box_unit != defaults.box_unit) {
+  if (!recipe.takes_box_unit() && params.box_unit != defaults.box_unit) {
     return unused("box_unit", "Pixels");
   }
   if (!recipe.takes_anchor_scale && params.anchor_scale != defaults.anchor_scale) {
@@ -190,10 +190,10 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
     return invalid_parameter("params.anchor_scale",
                              "params.anchor_scale is " + text(params.anchor_scale) + "; it must be finite and > 0");
   }
-  if (!recipe.takes_box_activation && params.box_activation != defaults.box_activation) {
+  if (!recipe.takes_box_activation() && params.box_activation != defaults.box_activation) {
     return unused("box_activation", "Identity");
   }
-  if (recipe.takes_box_activation && params.box_activation != ScoreActivation::Identity &&
+  if (recipe.takes_box_activation() && params.box_activation != ScoreActivation::Identity &&
       params.box_activation != ScoreActivation::Sigmoid) {
     return invalid_parameter("params.box_activation", std::string("params.box_activation is ") +
                                                           name_of(params.box_activation) + "; it must be Identity or Sigmoid");

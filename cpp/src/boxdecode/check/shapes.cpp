@@ -265,7 +265,7 @@ private:
   }
 
   Finding check_boxes() {
-    if (recipe_.box != BoxForm::LtrbBins) {
+    if (recipe_.box.curve != BoxCurve::Bins) {
       found_.box_channels = recipe_.role(Role::Boxes).fixed;
       return check_role(Role::Boxes, found_.box_channels);
     }

@@ -25,7 +25,7 @@ using DecodeBox = Corners (*)(const Frame &frame, const HeadPlan &head, const Si
   return area >= 0.5F && area < 2147483648.0F;
 }
 
-/// The decoder of a box form for a head whose lanes and tables are prepared.
-[[nodiscard]] DecodeBox box_decoder(BoxForm form, const PlanState &plan, const HeadPlan &head) noexcept;
+/// The decoder of the recipe's box rule for a head whose lanes and tables are prepared.
+[[nodiscard]] DecodeBox box_decoder(const PlanState &plan, const HeadPlan &head) noexcept;
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -111,7 +111,7 @@ std::string identity_line(const PlanState &plan) {
     return "";
   }
   std::string line = "scores: published as they are, above 1 too; a score above 1 is a logit that needs Sigmoid";
-  if (plan.recipe->takes_box_unit) {
+  if (plan.recipe->takes_box_unit()) {
     line +=
         ", or, as a whole number, the class id of a finished row of x1, y1, x2, y2, score, class, which this recipe does not "
         "read";
@@ -185,7 +185,7 @@ std::string describe(const PlanState &plan) {
     out += head_lines(plan, head);
   }
   out += identity_line(plan);
-  if (plan.recipe->takes_box_unit) {
+  if (plan.recipe->takes_box_unit()) {
     out += decoded_lines(plan);
   }
   if (params.task == Task::Pose) {

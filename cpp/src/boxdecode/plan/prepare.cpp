@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "boxdecode/geometry/mapping.h"
 #include "boxdecode/outputs/outputs.h"
@@ -48,6 +49,10 @@ public:
       build_apart(out);
     }
     out.logits = out.classes;
+    if (recipe_.role(Role::Extra).presence == Presence::Required) {
+      // The boxes port holds sizes only, and the centres are in extra.
+      out.sizes = std::exchange(out.boxes, std::exchange(out.extra, {}));
+    }
     if (recipe_.background != Background::None) {
       drop_background(out);
     }
@@ -190,7 +195,7 @@ void prepare_head(PlanState &plan, std::size_t index, std::uint32_t &next_locati
   head.positive_zero_first = plan.recipe->raw_key_order && dense && scores.dtype == DType::BFloat16;
   prepare_scores(plan, head);
   const ElementType &boxes = plan.ports[head.boxes.port].type;
-  if (plan.recipe->box == BoxForm::LtrbBins && is_quantized(boxes.dtype)) {
+  if (plan.recipe->box.curve == BoxCurve::Bins && is_quantized(boxes.dtype)) {
     head.box_exponentials = exp_table(plan, boxes.scale);
   }
   if (!plan.prototype.empty()) {
@@ -216,11 +221,29 @@ void prepare_suppression(PlanState &plan) {
   }
 }
 
+float offset_of(GridPoint point) {
+  switch (point) {
+    case GridPoint::Corner: return 0.0F;
+    case GridPoint::Center: return 0.5F;
+    case GridPoint::HalfBefore: return -0.5F;
+  }
+  return 0.0F;
+}
+
+bool corners_are_normalised(LengthUnit unit, BoxUnit told) {
+  switch (unit) {
+    case LengthUnit::Cells:
+    case LengthUnit::Anchors:
+    case LengthUnit::Pixels: return false;
+    case LengthUnit::Frame: return true;
+    case LengthUnit::Told: return told == BoxUnit::Normalised;
+  }
+  return false;
+}
+
 void prepare_box_unit(PlanState &plan) {
-  const BoxForm form = plan.recipe->box;
-  const bool normalised = form == BoxForm::CenterSizeUnit || form == BoxForm::VarianceXyxy || form == BoxForm::VarianceYxyx ||
-                          plan.params.box_unit == BoxUnit::Normalised;
-  if (normalised) {
+  plan.grid_offset = offset_of(plan.recipe->box.point);
+  if (corners_are_normalised(plan.recipe->box.unit, plan.params.box_unit)) {
     plan.box_scale_x = static_cast<float>(plan.params.model_input_size.width);
     plan.box_scale_y = static_cast<float>(plan.params.model_input_size.height);
   }

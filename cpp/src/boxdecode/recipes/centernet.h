@@ -11,7 +11,7 @@ inline constexpr Recipe centernet_recipe = {
     .roles = {RoleRule{Presence::Required, 2}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::Required, 2}},
     .exact_heads = 1,
     .free_grid = true,
-    .box = BoxForm::CenterOffsetCells,
+    .box = {.coding = BoxCoding::CenterSize, .point = GridPoint::Corner},
     .score = ScoreForm::EveryClass,
     .suppression = SuppressionRule::None,
     .takes_peak_window = true,

@@ -11,14 +11,17 @@ inline constexpr Recipe detr_recipe = {
     .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 1, 1}},
     .exact_heads = 1,
     .free_grid = true,
-    .box = BoxForm::CenterSizeUnit,
+    .box = {.coding = BoxCoding::CenterSize,
+            .curve = BoxCurve::Told,
+            .size_curve = BoxCurve::Told,
+            .unit = LengthUnit::Frame,
+            .size_unit = LengthUnit::Frame},
     .score = ScoreForm::SoftmaxBest,
     .background = Background::Last,
     .nonfinite_logit = NonfiniteLogit::Discards,
     .activation = ActivationRule::Softmax,
     .suppression = SuppressionRule::None,
     .resize = ResizeRule::Stretch,
-    .takes_box_activation = true,
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -11,7 +11,7 @@ inline constexpr Recipe efficientdet_recipe = {
     .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
     .anchors = AnchorRule::Nine,
     .free_grid = true,
-    .box = BoxForm::AnchorYxyx,
+    .box = {.coding = BoxCoding::Deltas, .unit = LengthUnit::Pixels, .size_unit = LengthUnit::Pixels, .y_first = true},
     .priors = PriorRule::EfficientDet,
     .resize = ResizeRule::TopLeft,
     .score_padding = ScorePadding::Sixteen,

@@ -12,7 +12,7 @@ inline constexpr Recipe rcnn_stage1_recipe = {
     .anchors = AnchorRule::Three,
     .exact_heads = 5,
     .free_grid = true,
-    .box = BoxForm::AnchorXyxyClipped,
+    .box = {.coding = BoxCoding::Deltas, .unit = LengthUnit::Pixels, .size_unit = LengthUnit::Pixels, .clip = true},
     .priors = PriorRule::Rpn,
     .activation = ActivationRule::Sigmoid,
     .class_is_level = true,

@@ -52,23 +52,50 @@ enum class AnchorRule : std::uint8_t {
   Levels,    ///< Signature::anchors
 };
 
-/// How raw box channels become corners in model pixels.
-enum class BoxForm : std::uint8_t {
-  LtrbCells,          ///< l,t,r,b in cells around the cell centre
-  LtrbBins,           ///< the same, each side the expectation of a softmax over bins
-  CenterSizePixels,   ///< cx,cy,w,h (unit by Params::box_unit)
-  ExpCells,           ///< x,y offsets and log sizes in cells (YOLOX)
-  SigmoidAnchor,      ///< YOLOv5 and v7
-  CenterSizeSplit,    ///< cx,cy and w,h in two ports, decoded
-  VarianceXyxy,       ///< [dx,dy,dw,dh] with variances 0.1, 0.2 against normalised priors
-  VarianceYxyx,       ///< [ty,tx,th,tw] with the same variances
-  AnchorYxyx,         ///< [ty,tx,th,tw] without variances against pixel anchors (EfficientDet)
-  AnchorXyxyClipped,  ///< [dx,dy,dw,dh] without variances, clipped to the model frame (RPN)
-  CenterSizeUnit,     ///< cx,cy,w,h in 0..1 with an activation (DETR)
-  CenterOffsetCells,  ///< w,h and offsets in cells (CenterNet)
+/// What the numbers of a box say.
+enum class BoxCoding : std::uint8_t {
+  Distances,   ///< l, t, r, b from the point of the cell, in cells
+  CenterSize,  ///< cx, cy, w, h
+  Deltas,      ///< dx, dy, dw, dh against a prior: dx·pw + pcx, exp32(dw)·pw, log sizes cut at ln(1000/16)
 };
 
-/// Which priors or anchors a box form stands on.
+/// Where in a cell coordinates of the grid count from.
+enum class GridPoint : std::uint8_t { Corner, Center, HalfBefore };
+
+/// What a raw number of a box becomes first.
+enum class BoxCurve : std::uint8_t {
+  Raw,
+  Bins,  ///< of each side of Distances: the expectation of a softmax over bins
+  Exp,
+  DoubleSigmoid,         ///< 2σ(x)
+  SquaredDoubleSigmoid,  ///< (2σ(x))²
+  Told,                  ///< Params::box_activation
+};
+
+/// What centres and sizes are measured in.
+enum class LengthUnit : std::uint8_t {
+  Cells,    ///< × stride; centres count from the point of the cell
+  Anchors,  ///< sizes only: × width or height of the anchor
+  Pixels,   ///< of the model; so are priors
+  Frame,    ///< corners are formed first, then × model width or height; so are priors
+  Told,     ///< Pixels or Frame: Params::box_unit
+};
+
+/// How raw box channels become corners in model pixels. Words that a coding does not use keep their default.
+struct BoxRule {
+  BoxCoding coding = BoxCoding::Distances;
+  GridPoint point = GridPoint::Center;
+  BoxCurve curve = BoxCurve::Raw;       ///< of distances or centres
+  BoxCurve size_curve = BoxCurve::Raw;  ///< of w and h
+  LengthUnit unit = LengthUnit::Cells;
+  LengthUnit size_unit = LengthUnit::Cells;
+  float center_variance = 1.0F;  ///< of deltas
+  float size_variance = 1.0F;
+  bool y_first = false;  ///< cy, cx, h, w
+  bool clip = false;     ///< corners are clipped to the model frame
+};
+
+/// Which priors or anchors a box stands on.
 enum class PriorRule : std::uint8_t { None, YoloAnchors, SsdNvidia, SsdTensorFlow, SsdTorchvision, EfficientDet, Rpn };
 
 /// How the lanes of an anchor become a candidate.
@@ -129,7 +156,7 @@ struct Recipe {
   AnchorRule anchors = AnchorRule::One;
   std::size_t exact_heads = 0;  ///< 0: any number
   bool free_grid = false;       ///< the model size need not be a multiple of the grid
-  BoxForm box = BoxForm::LtrbCells;
+  BoxRule box = {};
   PriorRule priors = PriorRule::None;
   ScoreForm score = ScoreForm::BestClass;
   Background background = Background::None;
@@ -148,13 +175,13 @@ struct Recipe {
   bool takes_anchors = false;
   const AnchorTable3 *anchors_of_three_heads = nullptr;
   const AnchorTable4 *anchors_of_four_heads = nullptr;
-  bool takes_box_unit = false;
   bool takes_anchor_scale = false;
-  bool takes_box_activation = false;
   bool takes_peak_window = false;
   bool publishes_proposals = false;  ///< fifth output: boxes in model pixels
   Signature signature = {};
 
+  [[nodiscard]] constexpr bool takes_box_unit() const { return box.unit == LengthUnit::Told; }
+  [[nodiscard]] constexpr bool takes_box_activation() const { return box.curve == BoxCurve::Told; }
   [[nodiscard]] constexpr const RoleRule &role(Role which) const { return roles[static_cast<std::size_t>(which)]; }
 };
 

@@ -10,13 +10,26 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr std::array<RoleRule, role_count> ssd_roles = {RoleRule{Presence::Required, 4},
                                                                RoleRule{Presence::Required, 0, 1}};
 
+/// Corners from deltas against normalised priors, x first (NVIDIA, torchvision) or y first (TensorFlow).
+inline constexpr BoxRule ssd_box = {.coding = BoxCoding::Deltas,
+                                    .unit = LengthUnit::Frame,
+                                    .size_unit = LengthUnit::Frame,
+                                    .center_variance = 0.1F,
+                                    .size_variance = 0.2F};
+inline constexpr BoxRule ssd_box_y_first = {.coding = BoxCoding::Deltas,
+                                            .unit = LengthUnit::Frame,
+                                            .size_unit = LengthUnit::Frame,
+                                            .center_variance = 0.1F,
+                                            .size_variance = 0.2F,
+                                            .y_first = true};
+
 inline constexpr Recipe ssd300_recipe = {
     .profile = Profile::Ssd300V1,
     .name = "Ssd300V1",
     .roles = ssd_roles,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
-    .box = BoxForm::VarianceXyxy,
+    .box = ssd_box,
     .priors = PriorRule::SsdNvidia,
     .score = ScoreForm::SoftmaxBest,
     .background = Background::First,
@@ -37,7 +50,7 @@ inline constexpr Recipe ssd_mobile300_recipe = {
     .roles = ssd_roles,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
-    .box = BoxForm::VarianceYxyx,
+    .box = ssd_box_y_first,
     .priors = PriorRule::SsdTensorFlow,
     .background = Background::First,
     .activation = ActivationRule::Sigmoid,
@@ -57,7 +70,7 @@ inline constexpr Recipe ssd_mobile320_recipe = {
     .roles = ssd_roles,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
-    .box = BoxForm::VarianceYxyx,
+    .box = ssd_box_y_first,
     .priors = PriorRule::SsdTensorFlow,
     .background = Background::First,
     .activation = ActivationRule::Sigmoid,
@@ -77,7 +90,7 @@ inline constexpr Recipe ssd_lite_mobile320_recipe = {
     .roles = ssd_roles,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
-    .box = BoxForm::VarianceXyxy,
+    .box = ssd_box,
     .priors = PriorRule::SsdTorchvision,
     .score = ScoreForm::SoftmaxBest,
     .background = Background::First,

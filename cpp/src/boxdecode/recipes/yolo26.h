@@ -11,7 +11,7 @@ inline constexpr Recipe yolo26_recipe = {
     .pose = true,
     .segmentation = true,
     .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::ByTask}},
-    .box = BoxForm::LtrbCells,
+    .box = {.coding = BoxCoding::Distances, .point = GridPoint::Center},
     .suppression = SuppressionRule::ClassAwareUnlessZero,
     .keypoints = KeypointForm::RawPlusCellCenter,
 };

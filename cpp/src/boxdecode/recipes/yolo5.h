@@ -4,6 +4,15 @@
 
 namespace simaai::kernels::ops::boxdecode::detail {
 
+/// cx = (2σ(x) + gx − ½)·s, w = (2σ(w))²·anchor width: YOLOv5 and v7.
+inline constexpr BoxRule sigmoid_anchor_box = {
+    .coding = BoxCoding::CenterSize,
+    .point = GridPoint::HalfBefore,
+    .curve = BoxCurve::DoubleSigmoid,
+    .size_curve = BoxCurve::SquaredDoubleSigmoid,
+    .size_unit = LengthUnit::Anchors,
+};
+
 /// YOLOv5 (also Scaled-YOLOv4 and v3u): anchor-major combined heads. ultralytics/yolov5, models/yolo.py.
 inline constexpr Recipe yolo5_recipe = {
     .profile = Profile::Yolo5V1,
@@ -13,7 +22,7 @@ inline constexpr Recipe yolo5_recipe = {
     .arrangement = Arrangement::Combined,
     .inherent_objectness = InherentObjectness::AfterBox,
     .anchors = AnchorRule::Table,
-    .box = BoxForm::SigmoidAnchor,
+    .box = sigmoid_anchor_box,
     .priors = PriorRule::YoloAnchors,
     .activation = ActivationRule::Sigmoid,
     .takes_anchors = true,

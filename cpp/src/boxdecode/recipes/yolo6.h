@@ -9,7 +9,7 @@ inline constexpr Recipe yolo6_recipe = {
     .profile = Profile::Yolo6V1,
     .name = "Yolo6V1",
     .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
-    .box = BoxForm::LtrbCells,
+    .box = {.coding = BoxCoding::Distances, .point = GridPoint::Center},
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

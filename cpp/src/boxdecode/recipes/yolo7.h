@@ -1,6 +1,7 @@
 #pragma once
 
 #include "boxdecode/recipes/recipe.h"
+#include "boxdecode/recipes/yolo5.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 
@@ -14,7 +15,7 @@ inline constexpr Recipe yolo7_recipe = {
     .arrangement = Arrangement::Combined,
     .inherent_objectness = InherentObjectness::AfterBox,
     .anchors = AnchorRule::Table,
-    .box = BoxForm::SigmoidAnchor,
+    .box = sigmoid_anchor_box,
     .priors = PriorRule::YoloAnchors,
     .activation = ActivationRule::Sigmoid,
     .one_class = OneClassRule::ObjectnessAlone,

@@ -12,7 +12,7 @@ inline constexpr Recipe yolo8_recipe = {
     .pose = true,
     .segmentation = true,
     .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::ByTask}},
-    .box = BoxForm::LtrbBins,
+    .box = {.coding = BoxCoding::Distances, .point = GridPoint::Center, .curve = BoxCurve::Bins},
     .keypoints = KeypointForm::TwiceRawPlusCell,
 };
 

@@ -14,10 +14,9 @@ inline constexpr Recipe yolo_anchor_decoded_recipe = {
     .inherent_objectness = InherentObjectness::BeforeClasses,
     .anchors = AnchorRule::BoxPairs,
     .free_grid = true,
-    .box = BoxForm::CenterSizeSplit,
+    .box = {.coding = BoxCoding::CenterSize, .unit = LengthUnit::Told, .size_unit = LengthUnit::Told},
     .one_class = OneClassRule::ByRequest,
     .score_padding = ScorePadding::Sixteen,
-    .takes_box_unit = true,
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -15,11 +15,10 @@ inline constexpr Recipe yolo_decoded_recipe = {
               RoleRule{Presence::ByTask}},
     .arrangement = Arrangement::ApartOrCombined,
     .free_grid = true,
-    .box = BoxForm::CenterSizePixels,
+    .box = {.coding = BoxCoding::CenterSize, .unit = LengthUnit::Told, .size_unit = LengthUnit::Told},
     .one_class = OneClassRule::ByRequest,
     .keypoints = KeypointForm::ModelPixels,
     .score_padding = ScorePadding::SixteenWithObjectness,
-    .takes_box_unit = true,
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

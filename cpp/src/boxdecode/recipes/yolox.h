@@ -9,7 +9,7 @@ inline constexpr Recipe yolox_recipe = {
     .profile = Profile::YoloXV1,
     .name = "YoloXV1",
     .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{Presence::Required, 1}},
-    .box = BoxForm::ExpCells,
+    .box = {.coding = BoxCoding::CenterSize, .point = GridPoint::Corner, .size_curve = BoxCurve::Exp},
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -27,7 +27,7 @@ int main() {
   std::array<float, side * side> scores{};
   scores.fill(-1.0F);
   constexpr std::size_t cell = 2 * side + 3;
-  const std::array distances{1.0F, 0.5F, 2.0F, 3.0F};
+  const std::array distances{-1.0F, 0.5F, 2.0F, 3.0F};
   for (std::size_t i = 0; i < distances.size(); ++i) {
     boxes[4 * cell + i] = distances[i];
   }
@@ -66,9 +66,9 @@ int main() {
   if (const auto status = op::execute(plan, *context, views, results); !status.ok()) {
     return fail(status.error().message);
   }
-  const std::array<std::int32_t, 4 * capacity> expected{16, 12, 24, 28};
+  const std::array<std::int32_t, 4 * capacity> expected{24, 12, 16, 28};
   if (count != 1 || found != expected || found_scores[0] != 0.5F || classes[0] != 0) {
-    return fail("1 detection of 16 12 24 28 expected, " + std::to_string(count) + " seen, the first at " +
+    return fail("1 detection of 24 12 16 28 expected, " + std::to_string(count) + " seen, the first at " +
                 std::to_string(found[0]) + " " + std::to_string(found[1]) + " " + std::to_string(found[2]) + " " +
                 std::to_string(found[3]));
   }
