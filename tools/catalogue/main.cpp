@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "boxdecode/check/check.h"
+#include "boxdecode/check/groups.h"
 #include "boxdecode/check/text.h"
 #include "boxdecode/plan/plan.h"
 #include "boxdecode/recipes/catalogue.h"
@@ -58,79 +58,106 @@ std::string tasks_of(const Recipe &recipe) {
   return tasks;
 }
 
-std::string presence_of(const Recipe &recipe, Role role) {
-  switch (recipe.role(role).presence) {
-    case Presence::Never: return "never";
-    case Presence::Optional: return "on all heads or on none";
-    case Presence::Required: return "always";
-    case Presence::ByTask: return "Pose, Segmentation";
-  }
-  return {};
-}
-
 bool has_signature(const Recipe &recipe) { return recipe.anchors == AnchorRule::Levels; }
 
-// Channels of one anchor in a role's own port.
-std::string channels_of(const Recipe &recipe, Role role) {
-  const RoleRule &rule = recipe.role(role);
-  if (role == Role::Boxes && recipe.box.curve == BoxCurve::Bins) {
-    return "4·R";
+std::string enclosed(char open, const std::string &text, char close) { return open + text + close; }
+
+// The task that a part needs; empty: none in particular.
+std::string task_of(Part part) {
+  if (in_task(part, bd::Task::Detection)) {
+    return {};
   }
-  if (role == Role::Extra && rule.presence == Presence::ByTask) {
-    std::vector<std::string> ways;
-    if (recipe.pose) {
-      ways.emplace_back("keypoint_dims·num_keypoints (Pose)");
-    }
-    if (recipe.segmentation) {
-      ways.emplace_back("M (Segmentation)");
-    }
-    return joined(ways, " or ");
-  }
-  std::vector<std::string> terms;
-  const std::int32_t background = role == Role::Scores && recipe.background == Background::Last ? 1 : 0;
-  if (rule.per_class != 0) {
-    const std::string classes = has_signature(recipe) ? "C" : "nc";
-    if (rule.fixed != 0 && background == 0) {
-      terms.push_back(text(rule.fixed));
-    }
-    terms.push_back(rule.per_class == 1 ? classes : text(rule.per_class) + "·" + classes);
-    if (background != 0) {
-      terms.push_back(text(rule.fixed));
-    }
-  } else {
-    terms.push_back(text(rule.fixed));
-  }
-  return joined(terms, " + ");
+  return in_task(part, bd::Task::Pose) ? "Pose" : "Segmentation";
 }
 
-// Channels of one anchor of a combined port.
-std::string combined_channels(const Recipe &recipe) {
-  std::string each = "4";
-  const bool inherent = recipe.inherent_objectness != InherentObjectness::None;
-  each += inherent ? " + 1" : recipe.role(Role::Objectness).presence == Presence::Optional ? " (+ 1)" : "";
-  each += " + nc";
-  each += recipe.pose && recipe.segmentation ? " (+ keypoint_dims·num_keypoints or M)" : recipe.segmentation ? " (+ M)" : "";
-  return each;
+// Whether a combined head has a part only where it names a role for it.
+bool is_optional(const Recipe &recipe, Part part) {
+  const PortRule *rule = recipe.port_of(part);
+  return rule != nullptr && rule->optional;
+}
+
+std::string presence_of(const PortRule &rule) {
+  std::vector<std::string> tasks;
+  for (const Part part : rule.parts) {
+    if (const std::string task = task_of(part); !task.empty()) {
+      tasks.push_back(task);
+    }
+  }
+  return !tasks.empty() ? joined(tasks, ", ") : rule.optional ? "on all heads or on none" : "always";
+}
+
+// Channels of one anchor in a port that holds these parts and nothing else.
+std::string channels_of(const Recipe &recipe, const Parts &parts) {
+  std::string sum;
+  std::vector<std::string> by_task;
+  const bool counted = recipe.background_first() && Recipe::has(parts, Part::Background);
+  for (const Part part : parts) {
+    const std::string count = part_channels(part, recipe.box);
+    if (!task_of(part).empty()) {
+      by_task.push_back(count);
+    } else if (is_optional(recipe, part) && !sum.empty()) {
+      sum += " (+ " + count + ")";
+    } else if (!(counted && part == Part::Background)) {
+      sum += (sum.empty() ? "" : " + ") + (counted && part == Part::Classes ? "C" : count);
+    }
+  }
+  if (by_task.empty()) {
+    return sum;
+  }
+  return sum.empty() ? joined(by_task, " or ") : sum + " (+ " + joined(by_task, " or ") + ")";
+}
+
+// What one anchor holds, in the order of memory; in brackets what only some heads have.
+std::string contents_of(const Recipe &recipe, const Parts &parts, bool combined) {
+  std::vector<std::string> names;
+  for (const Part part : parts) {
+    const std::string name = part_contents(part, recipe.box);
+    const bool some = combined && (is_optional(recipe, part) || !task_of(part).empty());
+    names.push_back(some ? enclosed('(', name, ')') : name);
+  }
+  return enclosed('[', joined(names, ", "), ']');
 }
 
 std::string channel_order(const Recipe &recipe) {
-  const std::string box = box_channels(recipe);
-  if (has_signature(recipe)) {
-    return recipe.signature.coordinate_major
-               ? "loc channel = coordinate·A + anchor, conf channel = class·A + anchor; coordinates " + box
-               : "loc channel = anchor·4 + coordinate, conf channel = anchor·C + class; coordinates " + box;
+  std::vector<std::string> ports;
+  const Major usual = recipe.ports.empty() ? Major::Anchor : recipe.ports.begin()->major;
+  const auto add = [&](const std::string &name, const std::string &contents, Major major) {
+    ports.push_back(name + " " + contents + (major == usual ? "" : " " + major_text(major)));
+  };
+  for (const PortRule &rule : recipe.ports) {
+    if (task_of(*rule.parts.begin()).empty()) {
+      add(name_of(rule.role), contents_of(recipe, rule.parts, false), rule.major);
+      continue;
+    }
+    std::vector<std::string> ways;  // one for each task
+    for (const Part part : rule.parts) {
+      ways.push_back(enclosed('[', part_contents(part, recipe.box), ']'));
+    }
+    add(name_of(rule.role), joined(ways, " or "), rule.major);
   }
-  if (recipe.arrangement == Arrangement::Combined) {
-    return "anchor-major, each anchor [" + box + ", objectness, classes (, coefficients)]";
+  if (!recipe.combined.empty()) {
+    add("combined", contents_of(recipe, recipe.combined, true), Major::Anchor);
   }
-  std::string order = recipe.anchors == AnchorRule::One ? box : "anchor-major; each anchor " + box;
-  if (recipe.inherent_objectness == InherentObjectness::BeforeClasses) {
-    order += "; scores [objectness, classes]";
+  return (recipe.anchors == AnchorRule::One ? "" : major_text(usual) + ": ") + joined(ports, "; ");
+}
+
+std::string arrangement_text(const Recipe &recipe) {
+  if (recipe.ports.empty()) {
+    return "one port for each head: `boxes` and `scores` name the same one";
   }
-  if (recipe.arrangement == Arrangement::ApartOrCombined) {
-    order += "; combined [" + box + ", (objectness), classes, (extra)]";
+  if (recipe.combined.empty()) {
+    return "one port for each role";
   }
-  return order;
+  return "one port for each role, or one for each head (`boxes`, `scores` and every other role that is there name the "
+         "same one); every head in the same form";
+}
+
+std::string background_text(const Recipe &recipe) {
+  if (!recipe.has(Part::Background)) {
+    return "none";
+  }
+  return recipe.background_first() ? "class 0, never emitted; ids keep their encoded index, and `num_classes` counts it"
+                                   : "the last encoded class, never emitted; `num_classes` does not count it";
 }
 
 std::string heads_text(const Recipe &recipe) {
@@ -169,16 +196,10 @@ std::string classes_text(const Recipe &recipe) {
 std::string best_class_score(const Recipe &recipe) {
   const std::string product = "act(objectness)·act(class), where act(objectness) must be > 0";
   const std::string one_class = one_class_text(recipe.one_class);
-  if (recipe.inherent_objectness != InherentObjectness::None) {
-    return product + one_class;
+  if (!recipe.has(Part::Objectness)) {
+    return "act(class)";
   }
-  switch (recipe.role(Role::Objectness).presence) {
-    case Presence::Required: return product + one_class;
-    case Presence::Optional: return "act(class), or with objectness " + product + one_class;
-    case Presence::Never:
-    case Presence::ByTask: break;
-  }
-  return "act(class)";
+  return (is_optional(recipe, Part::Objectness) ? "act(class), or with objectness " : "") + product + one_class;
 }
 
 std::string score_text(const Recipe &recipe) {
@@ -206,16 +227,9 @@ std::string layout_text(const Recipe &recipe) {
         "`MlaCBlocked` needs a tile_c that is a multiple of 16 or holds all channels for INT8 and UINT8; BF16 takes "
         "any");
   }
-  switch (recipe.arrangement) {
-    case Arrangement::Apart: break;
-    case Arrangement::Combined:
-      rules.emplace_back("a combined port needs such a tile_c for BF16 too, and a multiple of 16 physical channels where it is "
-                         "padded");
-      break;
-    case Arrangement::ApartOrCombined:
-      rules.emplace_back("a combined port needs such a tile_c for BF16 too, and a multiple of 16 physical channels where it is "
-                         "padded");
-      break;
+  if (!recipe.combined.empty()) {
+    rules.emplace_back("a combined port needs such a tile_c for BF16 too, and a multiple of 16 physical channels where it is "
+                       "padded");
   }
   if (const std::string padding = padding_text(recipe.score_padding); !padding.empty()) {
     rules.push_back(padding);
@@ -364,16 +378,14 @@ std::string overview(const std::vector<const Recipe *> &recipes) {
 
 std::string role_table(const Recipe &recipe) {
   std::string table = "| role | named | channels of one anchor |\n|---|---|---|\n";
-  if (recipe.arrangement == Arrangement::Combined) {
-    return table + "| boxes = scores | always | " + combined_channels(recipe) + " |\n\n";
+  if (recipe.ports.empty()) {
+    return table + "| boxes = scores | always | " + channels_of(recipe, recipe.combined) + " |\n\n";
   }
-  for (const Role role : {Role::Boxes, Role::Scores, Role::Objectness, Role::Extra, Role::Sizes}) {
-    if (recipe.role(role).presence != Presence::Never) {
-      table += "| " + name_of(role) + " | " + presence_of(recipe, role) + " | " + channels_of(recipe, role) + " |\n";
-    }
+  for (const PortRule &rule : recipe.ports) {
+    table += "| " + name_of(rule.role) + " | " + presence_of(rule) + " | " + channels_of(recipe, rule.parts) + " |\n";
   }
-  if (recipe.arrangement == Arrangement::ApartOrCombined) {
-    table += "| combined: boxes = scores (= objectness) (= extra) | instead | " + combined_channels(recipe) + " |\n";
+  if (!recipe.combined.empty()) {
+    table += "| combined: boxes = scores (= objectness) (= extra) | instead | " + channels_of(recipe, recipe.combined) + " |\n";
   }
   return table + "\n";
 }
@@ -386,7 +398,7 @@ std::string facts(const Recipe &recipe) {
     }
   };
   const Formula prior = prior_formula(recipe.priors);
-  item("**Heads**", heads_text(recipe) + ", " + arrangement_text(recipe.arrangement));
+  item("**Heads**", heads_text(recipe) + ", " + arrangement_text(recipe));
   item("**Grid**", grid_text(recipe));
   item("**Anchors a cell**", anchor_count_text(recipe.anchors));
   item("**Channel order**", channel_order(recipe));
@@ -394,13 +406,13 @@ std::string facts(const Recipe &recipe) {
   item(has_signature(recipe) || recipe.priors == PriorRule::EfficientDet ? "**Priors**" : "**Anchors**", prior.text);
   item("**Score**", score_text(recipe));
   item("**Activation**", activation_text(recipe.activation));
-  item("**Background**", background_text(recipe.background));
+  item("**Background**", background_text(recipe));
   item("**Classes**", classes_text(recipe));
   item("**Suppression**", suppression_text(recipe.suppression));
   item("**Default resize**", resize_text(recipe.resize));
   item("**Keypoints**", keypoint_text(recipe.keypoints));
   item("**Masks**", !recipe.segmentation ? ""
-                    : recipe.arrangement == Arrangement::Combined
+                    : recipe.ports.empty()
                         ? "the last M channels of each anchor are the coefficients; Head::objectness and Head::extra stay empty"
                     : recipe.anchors == AnchorRule::One ? "extra holds the M coefficients of a cell"
                                                         : "extra holds the M coefficients of each anchor, anchor-major");

@@ -21,20 +21,21 @@ struct Formula {
 };
 
 [[nodiscard]] std::string name_of(detail::Role role);
-/// Corners from what the channels hold, and the names of the channels in their order.
+/// Corners from what the channels hold.
 [[nodiscard]] std::string box_formula(const detail::BoxRule &rule);
-[[nodiscard]] std::string box_channels(const detail::Recipe &recipe);
+/// What the channels of a part hold, in their order, and how many there are.
+[[nodiscard]] std::string part_contents(detail::Part part, const detail::BoxRule &rule);
+[[nodiscard]] std::string part_channels(detail::Part part, const detail::BoxRule &rule);
 [[nodiscard]] std::string score_formula(detail::ScoreForm form);
 [[nodiscard]] Formula prior_formula(detail::PriorRule rule);
 [[nodiscard]] std::string activation_text(detail::ActivationRule rule);
-[[nodiscard]] std::string background_text(detail::Background background);
 [[nodiscard]] std::string nonfinite_text(detail::NonfiniteLogit rule);
 [[nodiscard]] std::string suppression_text(detail::SuppressionRule rule);
 [[nodiscard]] std::string resize_text(detail::ResizeRule rule);
 [[nodiscard]] std::string keypoint_text(detail::KeypointForm form);
 /// What a single class adds to a product with objectness; empty, or a clause behind a semicolon.
 [[nodiscard]] std::string one_class_text(detail::OneClassRule rule);
-[[nodiscard]] std::string arrangement_text(detail::Arrangement arrangement);
+[[nodiscard]] std::string major_text(detail::Major major);
 [[nodiscard]] std::string anchor_count_text(detail::AnchorRule rule);
 [[nodiscard]] std::string padding_text(detail::ScorePadding padding);
 

@@ -117,20 +117,37 @@ std::string delta_formula(const BoxRule &rule) {
 
 }  // namespace
 
-std::string box_channels(const Recipe &recipe) {
-  const BoxRule &rule = recipe.box;
+std::string part_contents(Part part, const BoxRule &rule) {
   const bool cells = rule.unit == LengthUnit::Cells;
-  switch (rule.coding) {
-    case BoxCoding::Distances: return rule.curve == BoxCurve::Bins ? "side-major: R bins of l, then of t, r, b" : "l, t, r, b";
-    case BoxCoding::CenterSize:
-      if (recipe.role(Role::Sizes).presence == Presence::Required) {
-        return "cx, cy in boxes; w, h in sizes";
+  switch (part) {
+    case Part::Box:
+      switch (rule.coding) {
+        case BoxCoding::Distances: return rule.curve == BoxCurve::Bins ? "R bins of l, then of t, r, b" : "l, t, r, b";
+        case BoxCoding::CenterSize: return cells ? "x, y, w, h" : "cx, cy, w, h";
+        case BoxCoding::Deltas: return rule.y_first ? "dy, dx, dh, dw" : "dx, dy, dw, dh";
       }
-      if (recipe.role(Role::Extra).presence == Presence::Required) {
-        return "w, h in boxes; x, y in extra";
-      }
-      return cells ? "x, y, w, h" : "cx, cy, w, h";
-    case BoxCoding::Deltas: return rule.y_first ? "dy, dx, dh, dw (y first)" : "dx, dy, dw, dh";
+      return {};
+    case Part::Center: return cells ? "x, y" : "cx, cy";
+    case Part::Size: return "w, h";
+    case Part::Objectness: return "objectness";
+    case Part::Classes: return "classes";
+    case Part::Background: return "background";
+    case Part::Keypoints: return "keypoints";
+    case Part::Coefficients: return "coefficients";
+  }
+  return {};
+}
+
+std::string part_channels(Part part, const BoxRule &rule) {
+  switch (part) {
+    case Part::Box: return rule.curve == BoxCurve::Bins ? "4·R" : "4";
+    case Part::Center:
+    case Part::Size: return "2";
+    case Part::Objectness:
+    case Part::Background: return "1";
+    case Part::Classes: return "nc";
+    case Part::Keypoints: return "keypoint_dims·num_keypoints";
+    case Part::Coefficients: return "M";
   }
   return {};
 }
@@ -203,15 +220,6 @@ std::string activation_text(ActivationRule rule) {
   return {};
 }
 
-std::string background_text(Background background) {
-  switch (background) {
-    case Background::None: return "none";
-    case Background::First: return "class 0, never emitted; ids keep their encoded index, and `num_classes` counts it";
-    case Background::Last: return "the last encoded class, never emitted; `num_classes` does not count it";
-  }
-  return {};
-}
-
 std::string nonfinite_text(NonfiniteLogit rule) {
   switch (rule) {
     case NonfiniteLogit::DiscardsUnlessMinusInfinity:
@@ -264,13 +272,10 @@ std::string one_class_text(OneClassRule rule) {
   return {};
 }
 
-std::string arrangement_text(Arrangement arrangement) {
-  switch (arrangement) {
-    case Arrangement::Apart: return "one port for each role";
-    case Arrangement::Combined: return "one port for each head: `boxes` and `scores` name the same one";
-    case Arrangement::ApartOrCombined:
-      return "one port for each role, or one for each head (`boxes`, `scores` and every other role that is there name the "
-             "same one); every head in the same form";
+std::string major_text(Major major) {
+  switch (major) {
+    case Major::Anchor: return "anchor-major, channel = anchor·items + item";
+    case Major::Part: return "part-major, channel = item·A + anchor";
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -15,15 +16,37 @@
 /// group of the last thing that it needs.
 namespace simaai::kernels::ops::boxdecode::detail {
 
+/// The port that a head names for a role.
+[[nodiscard]] inline std::optional<std::size_t> port_of(const Head &head, Role role) {
+  switch (role) {
+    case Role::Boxes: return head.boxes;
+    case Role::Scores: return head.scores;
+    case Role::Objectness: return head.objectness;
+    case Role::Extra: return head.extra;
+    case Role::Sizes: return head.sizes;
+  }
+  return std::nullopt;
+}
+
 /// What the shapes of one head say.
 struct HeadFacts {
   Extent grid = {};  ///< channels unused
   std::int32_t anchors = 1;
-  std::int64_t encoded_classes = 0;  ///< background included
-  std::int32_t box_channels = 4;     ///< of one anchor
-  std::int32_t extra_channels = 0;   ///< of one anchor
   bool combined = false;
-  bool objectness = false;
+  std::array<std::int32_t, part_count> channels = {};  ///< of one anchor, by Part; 0 where the head has none
+
+  [[nodiscard]] std::int32_t channels_of(Part part) const { return channels[static_cast<std::size_t>(part)]; }
+  void set_channels(Part part, std::int64_t count) {
+    channels[static_cast<std::size_t>(part)] = static_cast<std::int32_t>(count);
+  }
+  /// Of one anchor in a port.
+  [[nodiscard]] std::int32_t channels_of(const Parts &parts) const {
+    std::int32_t sum = 0;
+    for (const Part part : parts) {
+      sum += channels_of(part);
+    }
+    return sum;
+  }
 };
 
 struct Facts {

@@ -25,28 +25,28 @@ inline constexpr std::int64_t most_mask_channels = 64;
   return {spec.shape[rank - 3], spec.shape[rank - 2], spec.shape[rank - 1]};
 }
 
-/// The port that a head names for a role.
-[[nodiscard]] inline std::optional<std::size_t> port_of(const Head &head, Role role) {
-  switch (role) {
-    case Role::Boxes: return head.boxes;
-    case Role::Scores: return head.scores;
-    case Role::Objectness: return head.objectness;
-    case Role::Extra: return head.extra;
-    case Role::Sizes: return head.sizes;
-  }
-  return std::nullopt;
-}
-
 [[nodiscard]] inline const char *role_name(Role role) {
-  constexpr const char *names[role_count] = {"boxes", "scores", "objectness", "extra", "sizes"};
-  return names[static_cast<std::size_t>(role)];
+  switch (role) {
+    case Role::Boxes: return "boxes";
+    case Role::Scores: return "scores";
+    case Role::Objectness: return "objectness";
+    case Role::Extra: return "extra";
+    case Role::Sizes: return "sizes";
+  }
+  return "";
 }
 
-inline constexpr Role all_roles[role_count] = {Role::Boxes, Role::Scores, Role::Objectness, Role::Extra, Role::Sizes};
+inline constexpr Role all_roles[] = {Role::Boxes, Role::Scores, Role::Objectness, Role::Extra, Role::Sizes};
 
 [[nodiscard]] inline bool is_combined(const Recipe &recipe, const Head &head) {
-  return recipe.arrangement != Arrangement::Apart && head.boxes == head.scores;
+  return !recipe.combined.empty() && head.boxes == head.scores;
 }
+
+/// Whether a part has channels in a task at all.
+[[nodiscard]] bool in_task(Part part, Task task);
+
+/// Channels of a part of one anchor where the request alone says it: Box of a recipe without bins, Classes without a signature.
+[[nodiscard]] std::int32_t told_channels(const Request &request, Part part);
 
 [[nodiscard]] Finding check_parameters(const Params &params, const Recipe &recipe);
 [[nodiscard]] Finding check_ports(const Request &request, const Recipe &recipe);

@@ -24,8 +24,9 @@ std::vector<PortDemands> demands_of(const Request &request, const Facts &facts) 
     const Head &head = request.params.heads[index];
     const HeadFacts &found = facts.heads[index];
     PortDemands &scores = demands[head.scores];
-    scores.padded_to_sixteen = found.combined || recipe.score_padding == ScorePadding::Sixteen ||
-                               (recipe.score_padding == ScorePadding::SixteenWithObjectness && found.objectness);
+    scores.padded_to_sixteen =
+        found.combined || recipe.score_padding == ScorePadding::Sixteen ||
+        (recipe.score_padding == ScorePadding::SixteenWithObjectness && found.channels_of(Part::Objectness) > 0);
     scores.tile_of_sixteen = scores.tile_of_sixteen || found.combined;
   }
   return demands;

@@ -67,7 +67,7 @@ Finding check_classes(const Params &params, const Recipe &recipe) {
   if (recipe.exact_classes != 0 && count != recipe.exact_classes) {
     return refuse(text(recipe.exact_classes));
   }
-  if (recipe.background == Background::First) {
+  if (recipe.background_first()) {
     const std::int64_t most = recipe.signature.prefix ? recipe.signature.encoded_classes : largest_side;
     if (count < 2 || count > most) {
       return refuse("2 to " + text(most) + ", the background counted");
@@ -243,7 +243,7 @@ Finding check_one_class(const Params &params, const Recipe &recipe) {
     return invalid_parameter(field, field + " is set, but params.num_classes is " + text(params.num_classes) +
                                         "; only a single class can score by objectness alone");
   }
-  const bool named = recipe.inherent_objectness != InherentObjectness::None || params.heads.front().objectness.has_value();
+  const bool named = recipe.inherent_objectness() || params.heads.front().objectness.has_value();
   if (!named) {
     return invalid_parameter(field, field + " is set, but params.heads[0].objectness is empty; name the port of objectness");
   }

@@ -5,20 +5,31 @@ namespace {
 
 std::string role_path(std::size_t head, Role role) { return path("params.heads", head, ".") + role_name(role); }
 
-// Whether a head that keeps its parts apart, or a combined one, may, must or must not name a role.
-Presence presence_of(const Request &request, const Recipe &recipe, Role role) {
-  const Presence presence = recipe.role(role).presence;
-  if (presence != Presence::ByTask) {
-    return presence;
+enum class Presence { Never, Optional, Required };
+
+// Whether a head may, must or must not name a role, be it for a port apart or for the combined one.
+Presence presence_of(Task task, const Recipe &recipe, Role role) {
+  if (role == Role::Boxes || role == Role::Scores) {
+    return Presence::Required;
   }
-  return request.params.task == Task::Detection ? Presence::Never : Presence::Required;
+  const PortRule *rule = recipe.port(role);
+  bool used = false;
+  if (rule != nullptr) {
+    for (const Part part : rule->parts) {
+      used = used || in_task(part, task);
+    }
+  }
+  if (!used) {
+    return Presence::Never;
+  }
+  return rule->optional ? Presence::Optional : Presence::Required;
 }
 
 Finding check_form(const Request &request, const Recipe &recipe, std::size_t index) {
   const Head &head = request.params.heads[index];
   const Head &first = request.params.heads.front();
   const bool combined = is_combined(recipe, head);
-  if (recipe.arrangement == Arrangement::Combined && !combined) {
+  if (recipe.ports.empty() && !combined) {
     return invalid_parameter(role_path(index, Role::Scores),
                              role_path(index, Role::Scores) + " is port " + text(head.scores) + "; " + recipe.name +
                                  " reads one combined tensor a head: name the port of boxes, " + text(head.boxes));
@@ -30,7 +41,7 @@ Finding check_form(const Request &request, const Recipe &recipe, std::size_t ind
   }
   for (const Role role : all_roles) {
     const std::optional<std::size_t> port = port_of(head, role);
-    const Presence presence = presence_of(request, recipe, role);
+    const Presence presence = presence_of(request.params.task, recipe, role);
     const std::string field = role_path(index, role);
     if (port && presence == Presence::Never) {
       return invalid_parameter(field, field + " is set, but " + recipe.name + " does not read it in this task; leave it empty");

@@ -80,7 +80,7 @@ float reach_of(const Request &request, const Facts &facts, std::size_t index) {
   if (recipe.score == ScoreForm::SoftmaxBest || !is_quantized(classes.dtype)) {
     return INFINITY;
   }
-  if (!facts.heads[index].objectness || objectness_alone) {
+  if (facts.heads[index].channels_of(Part::Objectness) == 0 || objectness_alone) {
     return largest_score(classes, activation);
   }
   const ElementType objectness = type_of(request, head.objectness.value_or(head.scores));

@@ -68,7 +68,9 @@ public:
       HeadFacts head;
       head.grid = {grid, grid, 0};
       head.anchors = anchors;
-      head.encoded_classes = encoded;
+      head.set_channels(Part::Box, 4);
+      head.set_channels(Part::Background, 1);
+      head.set_channels(Part::Classes, encoded - 1);
       facts_.heads.push_back(head);
     }
     if (!matches) {
@@ -122,9 +124,10 @@ public:
   std::variant<HeadFacts, Error> run() {
     found_.grid = extent_of(request_.inputs[head_.boxes]);
     found_.combined = is_combined(recipe_, head_);
-    found_.objectness = head_.objectness.has_value() || recipe_.inherent_objectness != InherentObjectness::None;
-    found_.encoded_classes = request_.params.num_classes + (recipe_.background == Background::Last ? 1 : 0);
-    found_.extra_channels = extra_channels();
+    for (const PortRule &rule : recipe_.ports) {
+      count(rule.parts);
+    }
+    count(recipe_.combined);
     Finding finding = check_grids();
     if (!finding) {
       finding = found_.combined ? check_combined() : check_apart();
@@ -136,15 +139,13 @@ public:
   }
 
 private:
-  // Channels of one anchor in the extra role.
-  [[nodiscard]] std::int32_t extra_channels() const {
-    switch (request_.params.task) {
-      case Task::Pose: return static_cast<std::int32_t>(request_.params.keypoint_dims * request_.params.num_keypoints);
-      case Task::Segmentation:
-        return static_cast<std::int32_t>(extent_of(request_.inputs[*request_.params.mask_prototype]).channels);
-      case Task::Detection: break;
+  // What a head keeps in a port of its own when it keeps them apart, a combined one has where it names that role.
+  void count(const Parts &parts) {
+    for (const Part part : parts) {
+      const PortRule *rule = recipe_.port_of(part);
+      const bool there = rule == nullptr || port_of(head_, rule->role).has_value();
+      found_.set_channels(part, there ? told_channels(request_, part) : 0);
     }
-    return recipe_.role(Role::Extra).fixed;
   }
 
   Finding check_grids() {
@@ -206,23 +207,37 @@ private:
     if (Finding finding = settle_anchors()) {
       return finding;
     }
-    const std::int64_t fixed = recipe_.role(Role::Boxes).fixed + (found_.objectness ? 1 : 0);
-    const std::int64_t each = fixed + request_.params.num_classes + found_.extra_channels;
-    const std::int64_t wanted = found_.anchors * each;
+    const std::int64_t wanted = found_.anchors * std::int64_t{found_.channels_of(recipe_.combined)};
     if (channels(head_.boxes) == wanted) {
       return std::nullopt;
     }
     std::string needs = "with " + text(request_.params.num_classes) + " classes needs " + text(wanted) + " = ";
     needs += found_.anchors > 1 ? text(found_.anchors) + "·(" : "";
-    needs += std::string("4 box") + (found_.objectness ? " + 1 objectness" : "") + " + " + text(request_.params.num_classes) +
-             " classes" + (found_.extra_channels > 0 ? " + " + text(found_.extra_channels) + extra_name() : "") +
-             (found_.anchors > 1 ? ")" : "");
-    needs += keypoint_hint(channels(head_.boxes) - (each - found_.extra_channels));
+    bool first = true;
+    for (const Part part : recipe_.combined) {
+      if (found_.channels_of(part) > 0) {
+        needs += (first ? "" : " + ") + text(found_.channels_of(part)) + part_name(part);
+        first = false;
+      }
+    }
+    needs += found_.anchors > 1 ? ")" : "";
+    needs +=
+        keypoint_hint(channels(head_.boxes) - (found_.channels_of(recipe_.combined) - found_.channels_of(Part::Keypoints)));
     return wrong(head_.boxes, needs);
   }
 
-  [[nodiscard]] const char *extra_name() const {
-    return request_.params.task == Task::Pose ? " keypoint channels" : " mask coefficients";
+  [[nodiscard]] static const char *part_name(Part part) {
+    switch (part) {
+      case Part::Box: return " box";
+      case Part::Center: return " centre";
+      case Part::Size: return " size";
+      case Part::Objectness: return " objectness";
+      case Part::Classes: return " classes";
+      case Part::Background: return " background";
+      case Part::Keypoints: return " keypoint channels";
+      case Part::Coefficients: return " mask coefficients";
+    }
+    return "";
   }
 
   // The way out where so many keypoint channels were seen and other words would describe them.
@@ -247,27 +262,21 @@ private:
     if (Finding finding = settle_anchors()) {
       return finding;
     }
-    if (Finding finding = check_boxes()) {
+    if (Finding finding = check_bins()) {
       return finding;
     }
-    const RoleRule &scores = recipe_.role(Role::Scores);
-    const std::int64_t encoded = scores.fixed + scores.per_class * request_.params.num_classes;
-    if (Finding finding = check_role(Role::Scores, encoded)) {
-      return finding;
+    for (const Role role : all_roles) {
+      if (Finding finding = check_role(role)) {
+        return finding;
+      }
     }
-    if (Finding finding = check_role(Role::Objectness, recipe_.role(Role::Objectness).fixed)) {
-      return finding;
-    }
-    if (Finding finding = check_role(Role::Extra, found_.extra_channels)) {
-      return finding;
-    }
-    return check_role(Role::Sizes, recipe_.role(Role::Sizes).fixed);
+    return std::nullopt;
   }
 
-  Finding check_boxes() {
+  // The number of bins is the port's own.
+  Finding check_bins() {
     if (recipe_.box.curve != BoxCurve::Bins) {
-      found_.box_channels = recipe_.role(Role::Boxes).fixed;
-      return check_role(Role::Boxes, found_.box_channels);
+      return std::nullopt;
     }
     constexpr std::int64_t most_bins = 64;
     const std::int64_t bins = channels(head_.boxes) / 4;
@@ -275,16 +284,18 @@ private:
       return wrong(head_.boxes, "needs 4·R, four sides of 2 to 64 bins (4·16 = 64 in most models; four raw distances without "
                                 "bins are Yolo26V1 or Yolo6V1)");
     }
-    found_.box_channels = static_cast<std::int32_t>(4 * bins);
-    if (index_ > 0 && facts_.heads.front().box_channels != found_.box_channels) {
-      return wrong(head_.boxes, "needs the " + text(facts_.heads.front().box_channels) +
+    found_.set_channels(Part::Box, 4 * bins);
+    if (index_ > 0 && facts_.heads.front().channels_of(Part::Box) != found_.channels_of(Part::Box)) {
+      return wrong(head_.boxes, "needs the " + text(facts_.heads.front().channels_of(Part::Box)) +
                                     " of the first head: the number of bins is the same for all heads");
     }
     return std::nullopt;
   }
 
-  Finding check_role(Role role, std::int64_t of_one_anchor) const {
+  Finding check_role(Role role) const {
     const std::optional<std::size_t> port = port_of(head_, role);
+    const PortRule *rule = recipe_.port(role);
+    const std::int64_t of_one_anchor = rule != nullptr ? found_.channels_of(rule->parts) : 0;
     const std::int64_t wanted = found_.anchors * of_one_anchor;
     if (!port || channels(*port) == wanted) {
       return std::nullopt;
@@ -331,6 +342,38 @@ Finding check_anchor_strides(const Request &request, const Facts &facts) {
 }
 
 }  // namespace
+
+bool in_task(Part part, Task task) {
+  switch (part) {
+    case Part::Box:
+    case Part::Center:
+    case Part::Size:
+    case Part::Objectness:
+    case Part::Classes:
+    case Part::Background: return true;
+    case Part::Keypoints: return task == Task::Pose;
+    case Part::Coefficients: return task == Task::Segmentation;
+  }
+  return false;
+}
+
+std::int32_t told_channels(const Request &request, Part part) {
+  const Params &params = request.params;
+  if (!in_task(part, params.task)) {
+    return 0;
+  }
+  switch (part) {
+    case Part::Box: return 4;
+    case Part::Center:
+    case Part::Size: return 2;
+    case Part::Objectness:
+    case Part::Background: return 1;
+    case Part::Classes: return static_cast<std::int32_t>(params.num_classes);
+    case Part::Keypoints: return static_cast<std::int32_t>(params.keypoint_dims * params.num_keypoints);
+    case Part::Coefficients: return static_cast<std::int32_t>(extent_of(request.inputs[*params.mask_prototype]).channels);
+  }
+  return 0;
+}
 
 std::vector<std::vector<Anchor>> resolved_anchors(const Params &params, const Recipe &recipe) {
   if (!params.anchors.empty()) {

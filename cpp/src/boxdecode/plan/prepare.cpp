@@ -36,86 +36,68 @@ Lane lane_of(std::size_t port, std::int64_t origin, std::int64_t anchor_step, st
   return {narrow(static_cast<std::int64_t>(port)), narrow(origin), narrow(anchor_step), narrow(step), narrow(count)};
 }
 
-// Roles become lanes: afterwards nobody asks any more which port or channel order an element has.
-class LaneBuilder {
-public:
-  LaneBuilder(const PlanState &plan, const Head &head, const HeadFacts &facts)
-      : recipe_(*plan.recipe), params_(plan.params), head_(head), facts_(facts) {}
+// The lane of a part. Background is settled with Classes.
+Lane *lane_of_part(HeadPlan &head, Part part) {
+  switch (part) {
+    case Part::Box:
+    case Part::Center: return &head.boxes;
+    case Part::Size: return &head.sizes;
+    case Part::Objectness: return &head.objectness;
+    case Part::Classes: return &head.classes;
+    case Part::Background: return nullptr;
+    case Part::Keypoints:
+    case Part::Coefficients: return &head.extra;
+  }
+  return nullptr;
+}
 
-  void build(HeadPlan &out) const {
-    if (facts_.combined) {
-      build_combined(out);
-    } else {
-      build_apart(out);
+// The lanes of the parts of one port. Those of all encoded classes are neighbours: together they are the logits.
+void build_lanes(HeadPlan &head, std::size_t port, const Parts &parts, Major major, const HeadFacts &facts) {
+  const std::int64_t anchors = facts.anchors;
+  const std::int64_t each = facts.channels_of(parts);
+  std::int64_t before = 0;
+  for (const Part part : parts) {
+    const std::int64_t count = facts.channels_of(part);
+    Lane lane;
+    switch (major) {
+      case Major::Anchor: lane = lane_of(port, before, each, 1, count); break;
+      case Major::Part: lane = lane_of(port, before * anchors, 1, anchors, count); break;
     }
-    out.logits = out.classes;
-    if (recipe_.role(Role::Extra).presence == Presence::Required) {
-      // The boxes port holds sizes only, and the centres are in extra.
-      out.sizes = std::exchange(out.boxes, std::exchange(out.extra, {}));
+    before += count;
+    if (count == 0) {
+      continue;
     }
-    if (recipe_.background != Background::None) {
-      drop_background(out);
+    if (Lane *own = lane_of_part(head, part)) {
+      *own = lane;
     }
-    if (scores_by_objectness(params_, recipe_)) {
-      out.classes = out.objectness;
-      out.objectness = {};
+    if (part == Part::Classes || part == Part::Background) {
+      lane.count += head.logits.count;
+      lane.origin = head.logits.empty() ? lane.origin : head.logits.origin;
+      head.logits = lane;
     }
   }
+}
 
-private:
-  // [box, objectness, classes, extra] of each anchor in one port.
-  void build_combined(HeadPlan &out) const {
-    const std::int64_t box = recipe_.role(Role::Boxes).fixed;
-    const std::int64_t objectness = facts_.objectness ? 1 : 0;
-    const std::int64_t classes = facts_.encoded_classes;
-    const std::int64_t each = box + objectness + classes + facts_.extra_channels;
-    const auto part = [&](std::int64_t origin, std::int64_t count) { return lane_of(head_.boxes, origin, each, 1, count); };
-    out.boxes = part(0, box);
-    out.objectness = part(box, objectness);
-    out.classes = part(box + objectness, classes);
-    out.extra = part(box + objectness + classes, facts_.extra_channels);
-  }
-
-  void build_apart(HeadPlan &out) const {
-    out.boxes = whole(head_.boxes, facts_.box_channels);
-    if (head_.sizes) {
-      out.sizes = whole(*head_.sizes, recipe_.role(Role::Sizes).fixed);
-    }
-    if (head_.extra) {
-      out.extra = whole(*head_.extra, facts_.extra_channels);
-    }
-    if (head_.objectness) {
-      out.objectness = whole(*head_.objectness, recipe_.role(Role::Objectness).fixed);
-    }
-    if (recipe_.inherent_objectness == InherentObjectness::BeforeClasses) {
-      const std::int64_t each = 1 + facts_.encoded_classes;
-      out.objectness = lane_of(head_.scores, 0, each, 1, 1);
-      out.classes = lane_of(head_.scores, 1, each, 1, facts_.encoded_classes);
-    } else {
-      out.classes = whole(head_.scores, facts_.encoded_classes);
+// Ports become lanes: afterwards nobody asks any more which port or channel order an element has.
+void build_lanes(HeadPlan &head, const PlanState &plan, const Head &ports, const HeadFacts &facts) {
+  const Recipe &recipe = *plan.recipe;
+  if (facts.combined) {
+    build_lanes(head, ports.boxes, recipe.combined, Major::Anchor, facts);
+  } else {
+    for (const PortRule &rule : recipe.ports) {
+      if (const std::optional<std::size_t> port = port_of(ports, rule.role)) {
+        build_lanes(head, *port, rule.parts, rule.major, facts);
+      }
     }
   }
-
-  // A port that holds `count` channels of each anchor and nothing else.
-  [[nodiscard]] Lane whole(std::size_t port, std::int64_t count) const {
-    return recipe_.signature.coordinate_major ? lane_of(port, 0, 1, facts_.anchors, count) : lane_of(port, 0, count, 1, count);
+  if (recipe.background_first()) {
+    head.classes.count = narrow(plan.params.num_classes - 1);  // may be a prefix
+    head.class_offset = 1;
   }
-
-  void drop_background(HeadPlan &out) const {
-    if (recipe_.background == Background::First) {
-      out.classes.origin += out.classes.step;
-      out.classes.count = narrow(params_.num_classes - 1);
-      out.class_offset = 1;
-    } else {
-      out.classes.count -= 1;
-    }
+  if (scores_by_objectness(plan.params, recipe)) {
+    head.classes = std::exchange(head.objectness, {});
   }
-
-  const Recipe &recipe_;
-  const Params &params_;
-  const Head &head_;
-  const HeadFacts &facts_;
-};
+}
 
 const ExpTable *exp_table(PlanState &plan, float scale) {
   // Tables are shared inside a plan: exp32(−d·scale) does not depend on the zero point.
@@ -180,7 +162,7 @@ void prepare_lanes(PlanState &plan, const Facts &facts, std::size_t index) {
   head.anchors = narrow(found.anchors);
   head.stride_x = static_cast<float>(params.model_input_size.width) / static_cast<float>(found.grid.width);
   head.stride_y = static_cast<float>(params.model_input_size.height) / static_cast<float>(found.grid.height);
-  LaneBuilder(plan, params.heads[index], found).build(head);
+  build_lanes(head, plan, params.heads[index], found);
   if (plan.recipe->class_is_level) {
     head.class_offset = narrow(static_cast<std::int64_t>(index));
   }

@@ -8,7 +8,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe centernet_recipe = {
     .profile = Profile::CenterNetV1,
     .name = "CenterNetV1",
-    .roles = {RoleRule{Presence::Required, 2}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::Required, 2}},
+    .ports = {{Role::Boxes, {Part::Size}}, {Role::Scores, {Part::Classes}}, {Role::Extra, {Part::Center}}},
     .exact_heads = 1,
     .free_grid = true,
     .box = {.coding = BoxCoding::CenterSize, .point = GridPoint::Corner},

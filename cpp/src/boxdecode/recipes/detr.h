@@ -8,7 +8,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe detr_recipe = {
     .profile = Profile::DetrV1,
     .name = "DetrV1",
-    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 1, 1}},
+    .ports = {{Role::Boxes, {Part::Box}}, {Role::Scores, {Part::Classes, Part::Background}}},
     .exact_heads = 1,
     .free_grid = true,
     .box = {.coding = BoxCoding::CenterSize,
@@ -17,7 +17,6 @@ inline constexpr Recipe detr_recipe = {
             .unit = LengthUnit::Frame,
             .size_unit = LengthUnit::Frame},
     .score = ScoreForm::SoftmaxBest,
-    .background = Background::Last,
     .nonfinite_logit = NonfiniteLogit::Discards,
     .activation = ActivationRule::Softmax,
     .suppression = SuppressionRule::None,

@@ -8,7 +8,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe efficientdet_recipe = {
     .profile = Profile::EfficientDetV1,
     .name = "EfficientDetV1",
-    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .ports = {{Role::Boxes, {Part::Box}}, {Role::Scores, {Part::Classes}}},
     .anchors = AnchorRule::Nine,
     .free_grid = true,
     .box = {.coding = BoxCoding::Deltas, .unit = LengthUnit::Pixels, .size_unit = LengthUnit::Pixels, .y_first = true},

@@ -8,7 +8,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe rcnn_stage1_recipe = {
     .profile = Profile::RcnnStage1V1,
     .name = "RcnnStage1V1",
-    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .ports = {{Role::Boxes, {Part::Box}}, {Role::Scores, {Part::Classes}}},
     .anchors = AnchorRule::Three,
     .exact_heads = 5,
     .free_grid = true,

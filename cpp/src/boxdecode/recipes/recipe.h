@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <initializer_list>
 
 #include <simaai/kernels/ops/boxdecode.h>
 
@@ -13,34 +13,58 @@
 /// a frame. Each word has exactly one implementation elsewhere; a family that needs no new word is one new file of data.
 namespace simaai::kernels::ops::boxdecode::detail {
 
-/// What a port of a head holds, in the order in which roles are checked.
+/// The ports that a head names, in the order in which they are checked.
 enum class Role : std::uint8_t { Boxes, Scores, Objectness, Extra, Sizes };
-inline constexpr std::size_t role_count = 5;
 
-/// Whether a head names a port for a role.
-enum class Presence : std::uint8_t {
-  Never,     ///< the member stays empty; an Inherent part may still lie in another role's port
-  Optional,  ///< on all heads or on none
-  Required,
-  ByTask,  ///< required for Pose and Segmentation, empty for Detection
+/// What channels of one anchor say.
+enum class Part : std::uint8_t {
+  Box,     ///< four numbers, or four sides of bins
+  Center,  ///< the first two of them, where sizes lie elsewhere
+  Size,    ///< the last two
+  Objectness,
+  Classes,
+  Background,    ///< one more class beside the others
+  Keypoints,     ///< keypoint_dims·num_keypoints; none unless the task is Pose
+  Coefficients,  ///< as many as the prototypes have channels; none unless the task is Segmentation
+};
+inline constexpr std::size_t part_count = 8;
+
+/// A few values in order, in constexpr data.
+template <typename Value, std::size_t most>
+class FewOf {
+public:
+  constexpr FewOf() = default;
+  constexpr FewOf(std::initializer_list<Value> values) {
+    for (const Value &value : values) {
+      values_[size_++] = value;
+    }
+  }
+  [[nodiscard]] constexpr const Value *begin() const { return values_.data(); }
+  [[nodiscard]] constexpr const Value *end() const { return values_.data() + size_; }
+  [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+
+private:
+  std::array<Value, most> values_ = {};
+  std::size_t size_ = 0;
 };
 
-/// Channels of one anchor in a role: fixed + per_class·encoded classes (+ bins, keypoints or coefficients where they apply).
-struct RoleRule {
-  Presence presence = Presence::Never;
-  std::int32_t fixed = 0;
-  std::int32_t per_class = 0;
+/// Parts of one anchor in the order of memory.
+using Parts = FewOf<Part, 5>;
+
+/// What runs slowest over the channels of a port.
+enum class Major : std::uint8_t {
+  Anchor,  ///< channel = anchor·items + item
+  Part,    ///< channel = item·anchors + anchor
 };
 
-/// How the parts of one anchor are spread over ports.
-enum class Arrangement : std::uint8_t {
-  Apart,            ///< one port a role
-  Combined,         ///< boxes == scores: [box, objectness, classes, coefficients] in one port, objectness inherent
-  ApartOrCombined,  ///< the caller chooses, for every head alike
+/// One port of a head. A head names it unless none of its parts has a channel in the task.
+struct PortRule {
+  Role role = Role::Boxes;
+  Parts parts = {};
+  Major major = Major::Anchor;
+  bool optional = false;  ///< named by all heads or by none
 };
-
-/// Where objectness lies when no port is named for it.
-enum class InherentObjectness : std::uint8_t { None, AfterBox, BeforeClasses };
+using Ports = FewOf<PortRule, 5>;
 
 /// How many anchors a cell has.
 enum class AnchorRule : std::uint8_t {
@@ -48,7 +72,7 @@ enum class AnchorRule : std::uint8_t {
   Three,
   Nine,
   Table,     ///< as many as the anchor table of the head
-  BoxPairs,  ///< half the channels of the boxes port
+  BoxPairs,  ///< half the channels of the boxes port, whose part is Center
   Levels,    ///< Signature::anchors
 };
 
@@ -105,9 +129,6 @@ enum class ScoreForm : std::uint8_t {
   EveryClass,   ///< every class of every cell (CenterNet)
 };
 
-/// Where the background class lies among the encoded ones.
-enum class Background : std::uint8_t { None, First, Last };
-
 /// What a nonfinite logit does to a softmax cell.
 enum class NonfiniteLogit : std::uint8_t { DiscardsUnlessMinusInfinity, Discards };
 
@@ -142,7 +163,6 @@ struct Signature {
   std::int64_t encoded_classes = 0;  ///< of the published model
   bool other_class_counts = false;   ///< custom training with another count is accepted
   bool prefix = false;               ///< num_classes may select a prefix
-  bool coordinate_major = false;     ///< channel = item·A + anchor instead of anchor·items + item
 };
 
 struct Recipe {
@@ -150,16 +170,14 @@ struct Recipe {
   const char *name;
   bool pose = false;
   bool segmentation = false;
-  std::array<RoleRule, role_count> roles = {};
-  Arrangement arrangement = Arrangement::Apart;
-  InherentObjectness inherent_objectness = InherentObjectness::None;
+  Ports ports = {};     ///< one port a role; empty: only combined heads
+  Parts combined = {};  ///< boxes == scores, anchor-major; empty: only heads apart
   AnchorRule anchors = AnchorRule::One;
   std::size_t exact_heads = 0;  ///< 0: any number
   bool free_grid = false;       ///< the model size need not be a multiple of the grid
   BoxRule box = {};
   PriorRule priors = PriorRule::None;
   ScoreForm score = ScoreForm::BestClass;
-  Background background = Background::None;
   NonfiniteLogit nonfinite_logit = NonfiniteLogit::DiscardsUnlessMinusInfinity;
   ActivationRule activation = ActivationRule::Explicit;
   OneClassRule one_class = OneClassRule::Product;
@@ -182,7 +200,43 @@ struct Recipe {
 
   [[nodiscard]] constexpr bool takes_box_unit() const { return box.unit == LengthUnit::Told; }
   [[nodiscard]] constexpr bool takes_box_activation() const { return box.curve == BoxCurve::Told; }
-  [[nodiscard]] constexpr const RoleRule &role(Role which) const { return roles[static_cast<std::size_t>(which)]; }
+  /// The rule of a role in heads that keep their ports apart; null where they have none.
+  [[nodiscard]] constexpr const PortRule *port(Role role) const {
+    for (const PortRule &rule : ports) {
+      if (rule.role == role) {
+        return &rule;
+      }
+    }
+    return nullptr;
+  }
+  /// The role in whose port a part lies in heads apart; null where it lies in none.
+  [[nodiscard]] constexpr const PortRule *port_of(Part part) const {
+    for (const PortRule &rule : ports) {
+      if (has(rule.parts, part)) {
+        return &rule;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] static constexpr bool has(const Parts &parts, Part part) {
+    for (const Part &one : parts) {
+      if (one == part) {
+        return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] constexpr bool has(Part part) const { return port_of(part) != nullptr || has(combined, part); }
+  /// Objectness that every head has without naming a port for it.
+  [[nodiscard]] constexpr bool inherent_objectness() const {
+    const PortRule *rule = port_of(Part::Objectness);
+    return rule != nullptr ? rule->role != Role::Objectness : has(combined, Part::Objectness);
+  }
+  /// Whether num_classes counts a background, which then is class 0, and the others keep their index.
+  [[nodiscard]] constexpr bool background_first() const {
+    const PortRule *rule = port_of(Part::Background);
+    return rule != nullptr && *rule->parts.begin() == Part::Background;
+  }
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

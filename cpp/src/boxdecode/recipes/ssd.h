@@ -7,8 +7,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 /// The SSD family: six levels, boxes as offsets from priors with variances 0.1 and 0.2, class 0 is the background.
 /// NVIDIA DeepLearningExamples PyTorch/Detection/SSD; TensorFlow object_detection anchor_generators and box_coders;
 /// torchvision models/detection/{anchor_utils,ssdlite}.py.
-inline constexpr std::array<RoleRule, role_count> ssd_roles = {RoleRule{Presence::Required, 4},
-                                                               RoleRule{Presence::Required, 0, 1}};
+inline constexpr Ports ssd_ports = {{Role::Boxes, {Part::Box}}, {Role::Scores, {Part::Background, Part::Classes}}};
 
 /// Corners from deltas against normalised priors, x first (NVIDIA, torchvision) or y first (TensorFlow).
 inline constexpr BoxRule ssd_box = {.coding = BoxCoding::Deltas,
@@ -26,13 +25,12 @@ inline constexpr BoxRule ssd_box_y_first = {.coding = BoxCoding::Deltas,
 inline constexpr Recipe ssd300_recipe = {
     .profile = Profile::Ssd300V1,
     .name = "Ssd300V1",
-    .roles = ssd_roles,
+    .ports = {{Role::Boxes, {Part::Box}, Major::Part}, {Role::Scores, {Part::Background, Part::Classes}, Major::Part}},
     .anchors = AnchorRule::Levels,
     .free_grid = true,
     .box = ssd_box,
     .priors = PriorRule::SsdNvidia,
     .score = ScoreForm::SoftmaxBest,
-    .background = Background::First,
     .activation = ActivationRule::Softmax,
     .resize = ResizeRule::StretchOnly,
     .any_channel_tile = true,
@@ -40,19 +38,17 @@ inline constexpr Recipe ssd300_recipe = {
                   .grids = {38, 19, 10, 5, 3, 1},
                   .anchors = {4, 6, 6, 6, 4, 4},
                   .encoded_classes = 81,
-                  .prefix = true,
-                  .coordinate_major = true},
+                  .prefix = true},
 };
 
 inline constexpr Recipe ssd_mobile300_recipe = {
     .profile = Profile::SsdMobile300V1,
     .name = "SsdMobile300V1",
-    .roles = ssd_roles,
+    .ports = ssd_ports,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
     .box = ssd_box_y_first,
     .priors = PriorRule::SsdTensorFlow,
-    .background = Background::First,
     .activation = ActivationRule::Sigmoid,
     .raw_key_order = true,
     .resize = ResizeRule::StretchOnly,
@@ -67,12 +63,11 @@ inline constexpr Recipe ssd_mobile300_recipe = {
 inline constexpr Recipe ssd_mobile320_recipe = {
     .profile = Profile::SsdMobile320V1,
     .name = "SsdMobile320V1",
-    .roles = ssd_roles,
+    .ports = ssd_ports,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
     .box = ssd_box_y_first,
     .priors = PriorRule::SsdTensorFlow,
-    .background = Background::First,
     .activation = ActivationRule::Sigmoid,
     .raw_key_order = true,
     .resize = ResizeRule::StretchOnly,
@@ -87,13 +82,12 @@ inline constexpr Recipe ssd_mobile320_recipe = {
 inline constexpr Recipe ssd_lite_mobile320_recipe = {
     .profile = Profile::SsdLiteMobile320V1,
     .name = "SsdLiteMobile320V1",
-    .roles = ssd_roles,
+    .ports = ssd_ports,
     .anchors = AnchorRule::Levels,
     .free_grid = true,
     .box = ssd_box,
     .priors = PriorRule::SsdTorchvision,
     .score = ScoreForm::SoftmaxBest,
-    .background = Background::First,
     .activation = ActivationRule::Softmax,
     .resize = ResizeRule::StretchOnly,
     .any_channel_tile = true,

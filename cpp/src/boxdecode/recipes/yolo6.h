@@ -8,7 +8,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolo6_recipe = {
     .profile = Profile::Yolo6V1,
     .name = "Yolo6V1",
-    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}},
+    .ports = {{Role::Boxes, {Part::Box}}, {Role::Scores, {Part::Classes}}},
     .box = {.coding = BoxCoding::Distances, .point = GridPoint::Center},
 };
 

@@ -11,7 +11,9 @@ inline constexpr Recipe yolo8_recipe = {
     .name = "Yolo8V1",
     .pose = true,
     .segmentation = true,
-    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{}, RoleRule{Presence::ByTask}},
+    .ports = {{Role::Boxes, {Part::Box}},
+              {Role::Scores, {Part::Classes}},
+              {Role::Extra, {Part::Keypoints, Part::Coefficients}}},
     .box = {.coding = BoxCoding::Distances, .point = GridPoint::Center, .curve = BoxCurve::Bins},
     .keypoints = KeypointForm::TwiceRawPlusCell,
 };

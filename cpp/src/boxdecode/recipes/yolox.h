@@ -8,7 +8,7 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolox_recipe = {
     .profile = Profile::YoloXV1,
     .name = "YoloXV1",
-    .roles = {RoleRule{Presence::Required, 4}, RoleRule{Presence::Required, 0, 1}, RoleRule{Presence::Required, 1}},
+    .ports = {{Role::Boxes, {Part::Box}}, {Role::Scores, {Part::Classes}}, {Role::Objectness, {Part::Objectness}}},
     .box = {.coding = BoxCoding::CenterSize, .point = GridPoint::Corner, .size_curve = BoxCurve::Exp},
 };
 
