@@ -12,10 +12,10 @@ constexpr std::uint32_t dims = 3;
 // `decode` is applied to each of them that the tensor has.
 template <typename Decode>
 void decode_each(const Frame &frame, const HeadPlan &head, const Site &site, float *keypoints, Decode decode) {
-  lane_values(frame, head.extra, site.cell, site.anchor, keypoints);
+  lane_values(frame, head.keypoints, site.cell, site.anchor, keypoints);
   const auto count = static_cast<std::uint32_t>(frame.plan.params.num_keypoints);
-  if (head.extra.count == dims * count) {
-    for (float *point = keypoints; point < keypoints + head.extra.count; point += dims) {
+  if (head.keypoints.count == dims * count) {
+    for (float *point = keypoints; point < keypoints + head.keypoints.count; point += dims) {
       decode(point);
     }
     return;

@@ -67,11 +67,11 @@ PixelRun prototype_run(const Frame &frame, std::uint32_t first_cell, std::uint32
 
 MaskCoefficients integer_coefficients(const Frame &frame, const HeadPlan &head, const Site &site) {
   MaskCoefficients coefficients{};
-  const ElementType &type = frame.port(head.extra).type;
+  const ElementType &type = frame.port(head.coefficients).type;
   const ElementType &prototype = frame.port(frame.plan.prototype).type;
   const std::int32_t bias = type.dtype == DType::UInt8 ? 128 : 0;
-  const auto *raw = static_cast<const std::uint8_t *>(raw_lane(frame, head.extra, site.cell, site.anchor));
-  coefficients.length = head.extra.count;
+  const auto *raw = static_cast<const std::uint8_t *>(raw_lane(frame, head.coefficients, site.cell, site.anchor));
+  coefficients.length = head.coefficients.count;
   coefficients.zero_point = type.zero_point - bias;
   for (std::uint32_t j = 0; j < coefficients.length; ++j) {
     const auto value = static_cast<std::int8_t>(raw[j] ^ (bias != 0 ? 0x80U : 0U));
@@ -203,7 +203,7 @@ void write_mask(const Frame &frame, const HeadPlan &head, const Site &site, cons
   if (head.mask->integer) {
     integers = integer_coefficients(frame, head, site);
   } else {
-    lane_values(frame, head.extra, site.cell, site.anchor, values);
+    lane_values(frame, head.coefficients, site.cell, site.anchor, values);
   }
   for (std::uint32_t row = rows.first; row < rows.last; ++row) {
     const PixelRun run = prototype_run(frame, row * width + columns.first, pixels);

@@ -94,7 +94,8 @@ struct HeadPlan {
   Lane classes = {};  ///< what may be emitted
   Lane logits = {};   ///< softmax: all encoded classes, of which `classes` are a run
   Lane objectness = {};
-  Lane extra = {};
+  Lane keypoints = {};
+  Lane coefficients = {};  ///< of the mask
   ScoreMap scores = {};
   ScoreMap objectness_scores = {};
   const ExpTable *box_exponentials = nullptr;

@@ -45,8 +45,8 @@ Lane *lane_of_part(HeadPlan &head, Part part) {
     case Part::Objectness: return &head.objectness;
     case Part::Classes: return &head.classes;
     case Part::Background: return nullptr;
-    case Part::Keypoints:
-    case Part::Coefficients: return &head.extra;
+    case Part::Keypoints: return &head.keypoints;
+    case Part::Coefficients: return &head.coefficients;
   }
   return nullptr;
 }
@@ -138,7 +138,7 @@ void prepare_scores(PlanState &plan, HeadPlan &head) {
 }
 
 const MaskTable *mask_table(PlanState &plan, const HeadPlan &head) {
-  const ElementType &coefficient = plan.ports[head.extra.port].type;
+  const ElementType &coefficient = plan.ports[head.coefficients.port].type;
   const ElementType &prototype = plan.ports[plan.prototype.port].type;
   const bool integer = is_quantized(coefficient.dtype) && is_quantized(prototype.dtype);
   const float scale = integer ? coefficient.scale * prototype.scale : 1.0F;
@@ -278,7 +278,8 @@ void prepare_context(PlanState &plan) {
   for (const HeadPlan &head : plan.heads) {
     candidates += std::uint64_t{head.cells} * head.anchors * candidates_of_a_location(plan.recipe->score, head);
     chains = std::max<std::uint64_t>(chains, plan.params.class_agnostic ? 1 : head.class_offset + head.classes.count);
-    for (const Lane *lane : {&head.boxes, &head.sizes, &head.classes, &head.logits, &head.objectness, &head.extra}) {
+    for (const Lane *lane :
+         {&head.boxes, &head.sizes, &head.classes, &head.logits, &head.objectness, &head.keypoints, &head.coefficients}) {
       layout.lane_elements = std::max(layout.lane_elements, lane->count);
     }
   }
