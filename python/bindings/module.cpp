@@ -10,6 +10,7 @@
 
 #include "arrays.h"
 #include "boxdecode/execute.h"
+#include "boxdecode/recipes/catalogue.h"
 #include "common.h"
 #include "kernels/dispatch.h"
 #include "params.h"
@@ -90,8 +91,10 @@ namespace {
 std::shared_ptr<PythonPlan> make_plan(py::handle inputs, py::handle outputs, const py::kwargs &arguments) {
   const std::vector<TensorSpec> input_specs = to_specs(inputs, "inputs");
   const op::Params params = to_params(arguments);
-  const std::vector<TensorSpec> output_specs =
-      outputs.is_none() ? recipe_outputs(input_specs, params) : to_specs(outputs, "outputs");
+  std::optional<std::vector<TensorSpec>> output_specs;
+  if (!outputs.is_none()) {
+    output_specs = to_specs(outputs, "outputs");
+  }
   const auto check = [&] {
     const py::gil_scoped_release released;
     return op::check_inference({input_specs, output_specs, params});
@@ -282,24 +285,11 @@ void bind_enums(py::module_ &module) {
       .value("UInt8", DType::UInt8)
       .value("Float16", DType::Float16)
       .finalize();
-  py::native_enum<op::Profile>(module, "Profile", "enum.Enum", "Which detector wrote the heads.")
-      .value("Yolo26V1", op::Profile::Yolo26V1)
-      .value("Yolo6V1", op::Profile::Yolo6V1)
-      .value("Yolo8V1", op::Profile::Yolo8V1)
-      .value("YoloDecodedV1", op::Profile::YoloDecodedV1)
-      .value("YoloXV1", op::Profile::YoloXV1)
-      .value("Yolo5V1", op::Profile::Yolo5V1)
-      .value("Yolo7V1", op::Profile::Yolo7V1)
-      .value("YoloAnchorDecodedV1", op::Profile::YoloAnchorDecodedV1)
-      .value("Ssd300V1", op::Profile::Ssd300V1)
-      .value("SsdMobile300V1", op::Profile::SsdMobile300V1)
-      .value("SsdMobile320V1", op::Profile::SsdMobile320V1)
-      .value("SsdLiteMobile320V1", op::Profile::SsdLiteMobile320V1)
-      .value("EfficientDetV1", op::Profile::EfficientDetV1)
-      .value("DetrV1", op::Profile::DetrV1)
-      .value("CenterNetV1", op::Profile::CenterNetV1)
-      .value("RcnnStage1V1", op::Profile::RcnnStage1V1)
-      .finalize();
+  py::native_enum<op::Profile> profiles(module, "Profile", "enum.Enum", "Which detector wrote the heads.");
+  for (const op::detail::Recipe *recipe : op::detail::all_recipes) {
+    profiles.value(recipe->name, recipe->profile);
+  }
+  profiles.finalize();
   py::native_enum<op::Task>(module, "Task", "enum.Enum", "What is wanted besides boxes, scores and classes.")
       .value("Detection", op::Task::Detection)
       .value("Pose", op::Task::Pose)

@@ -9,7 +9,6 @@
 namespace boxdecode_python {
 namespace {
 
-using simaai::kernels::DType;
 using simaai::kernels::TensorSpec;
 namespace op = simaai::kernels::ops::boxdecode;
 
@@ -292,29 +291,6 @@ op::Params to_params(const py::kwargs &arguments) {
     throw py::type_error("Plan() is missing the keyword arguments " + missing);
   }
   return params;
-}
-
-std::vector<TensorSpec> recipe_outputs(std::span<const TensorSpec> inputs, const op::Params &params) {
-  const std::int64_t capacity = params.max_detections;
-  std::vector<TensorSpec> outputs{
-      {{capacity, 4}, DType::Int32}, {{capacity}, DType::Float32}, {{capacity}, DType::Int32}, {{1}, DType::Int32}};
-  if (params.profile == op::Profile::RcnnStage1V1) {
-    outputs.push_back({{capacity, 4}, DType::Float32});
-  } else if (params.task == op::Task::Pose) {
-    outputs.push_back({{capacity, params.num_keypoints, 3}, DType::Float32});
-  } else if (params.task == op::Task::Segmentation) {
-    std::int64_t height = 1;
-    std::int64_t width = 1;
-    if (params.mask_prototype.has_value() && *params.mask_prototype < inputs.size()) {
-      const auto &shape = inputs[*params.mask_prototype].shape;
-      if (shape.size() >= 3) {
-        height = shape[shape.size() - 3];
-        width = shape[shape.size() - 2];
-      }
-    }
-    outputs.push_back({{capacity, height, width}, DType::UInt8});
-  }
-  return outputs;
 }
 
 py::object make_tuple_type(const char *name, const py::tuple &values) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include <simaai/kernels/tensor.h>
@@ -17,10 +16,6 @@ namespace boxdecode_python {
 
 /// The keyword arguments of Plan.
 [[nodiscard]] simaai::kernels::ops::boxdecode::Params to_params(const py::kwargs &arguments);
-
-/// The outputs that the recipe has. Where the request is wrong anyway they are a guess, which nobody reads.
-[[nodiscard]] std::vector<simaai::kernels::TensorSpec> recipe_outputs(std::span<const simaai::kernels::TensorSpec> inputs,
-                                                                      const simaai::kernels::ops::boxdecode::Params &params);
 
 /// An instance of a type of boxdecode._types.
 [[nodiscard]] py::object make_tuple_type(const char *name, const py::tuple &values);

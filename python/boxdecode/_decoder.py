@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex,
 import numpy as np
 import numpy.typing as npt
 
-from boxdecode._core import Context, ImageGeometry, Plan, Profile, Task
+from boxdecode._core import Context, ImageGeometry, Plan, Task
 from boxdecode._masks import FrameGeometry, resize_masks
 from boxdecode._types import Affine
 
@@ -91,7 +91,7 @@ class Detections:
     - ``masks`` [N, H, W] uint8 in the prototype's frame; task Segmentation, else None
     - ``keypoints`` [N, num_keypoints, 3] float32: x, y in original-image pixels, visibility;
       task Pose, else None
-    - ``proposals`` [N, 4] float32: x1, y1, x2, y2 in model pixels; RcnnStage1V1, else None
+    - ``proposals`` [N, 4] float32: x1, y1, x2, y2 in model pixels; first stages of two, else None
     """
 
     __slots__ = ("_geometry", "boxes", "class_ids", "keypoints", "masks", "proposals", "scores")
@@ -344,11 +344,9 @@ class Decoder:
         self._plan = plan
         self._threads = _ThreadState()
         params = plan.params
-        self._extra = (
-            "proposals"
-            if params.profile is Profile.RcnnStage1V1
-            else {Task.Pose: "keypoints", Task.Segmentation: "masks"}.get(params.task)
-        )
+        by_task = {Task.Pose: "keypoints", Task.Segmentation: "masks"}
+        has_extra = len(plan.output_specs) > 4
+        self._extra = by_task.get(params.task, "proposals") if has_extra else None
         self._frame_geometry: FrameGeometry | None = None
         if params.task is Task.Segmentation:
             own_affine = params.resize if isinstance(params.resize, Affine) else None

@@ -37,6 +37,24 @@ void expect_refusal(const Status &status, const Frame &frame, ErrorCode code, co
 
 class Lifecycle : public ::testing::TestWithParam<OwnedRequest> {};
 
+TEST_P(Lifecycle, OutputsThatAreLeftOutAreTheRecipesOwn) {
+  const OwnedRequest &request = GetParam();
+  const auto checked = boxdecode::check_inference({request.inputs, {}, request.params});
+  const auto *plan = std::get_if<boxdecode::Plan>(&checked);
+  ASSERT_NE(plan, nullptr) << std::get<Error>(checked).message;
+  const auto outputs = plan->output_specs();
+  EXPECT_EQ(std::vector<TensorSpec>(outputs.begin(), outputs.end()), request.outputs);
+}
+
+TEST_P(Lifecycle, AnEmptyListOfOutputsIsAnotherThing) {
+  const OwnedRequest &request = GetParam();
+  const auto checked = boxdecode::check_inference({request.inputs, std::span<const TensorSpec>(), request.params});
+  const auto *error = std::get_if<Error>(&checked);
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(error->code, ErrorCode::InvalidTensor);
+  EXPECT_EQ(error->field, "outputs");
+}
+
 TEST_P(Lifecycle, EveryKernelSetGivesTheSameBytes) {
   const auto names = detail::available_kernels();
   for (const Fill fill : fills) {

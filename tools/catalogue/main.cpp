@@ -25,17 +25,6 @@ namespace {
 using namespace detail;
 using bd::Anchor;
 
-std::vector<const Recipe *> all_recipes() {
-  std::vector<const Recipe *> recipes;
-  for (int value = 0;; ++value) {
-    const Recipe *recipe = find_recipe(static_cast<bd::Profile>(value));
-    if (recipe == nullptr) {
-      return recipes;
-    }
-    recipes.push_back(recipe);
-  }
-}
-
 // A number with up to six significant digits.
 std::string rounded(double value) {
   char buffer[32];
@@ -364,9 +353,9 @@ only when a detection is written.
 
 )";
 
-std::string overview(const std::vector<const Recipe *> &recipes) {
+std::string overview() {
   std::string page = "| profile | models | tasks | heads |\n|---|---|---|---|\n";
-  for (const Recipe *recipe : recipes) {
+  for (const Recipe *recipe : all_recipes) {
     std::string anchor = recipe->name;
     std::transform(anchor.begin(), anchor.end(), anchor.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -462,9 +451,8 @@ std::string section(const Recipe &recipe) {
 }
 
 std::string whole_page() {
-  const std::vector<const Recipe *> recipes = all_recipes();
-  std::string page = introduction + overview(recipes);
-  for (const Recipe *recipe : recipes) {
+  std::string page = introduction + overview();
+  for (const Recipe *recipe : all_recipes) {
     page += section(*recipe);
   }
   page.pop_back();  // one newline at the end

@@ -74,7 +74,7 @@ struct Facts {
 /// Whether the score of a request is its objectness alone.
 [[nodiscard]] bool scores_by_objectness(const Params &params, const Recipe &recipe);
 
-/// How many detections carry what in the outputs of a request.
+/// The outputs of a recipe in a task.
 [[nodiscard]] std::vector<TensorSpec> expected_outputs(const Request &request, const Facts &facts);
 
 /// Anchors of a head: the request's, or the table of the profile for that many heads; empty when there is none.

@@ -19,13 +19,14 @@ std::vector<TensorSpec> expected_outputs(const Request &request, const Facts &fa
 
 Finding check_outputs(const Request &request, const Facts &facts) {
   const std::vector<TensorSpec> expected = expected_outputs(request, facts);
-  if (request.outputs.size() != expected.size()) {
+  const std::span<const TensorSpec> outputs = request.outputs.value_or(expected);
+  if (outputs.size() != expected.size()) {
     return Error{ErrorCode::InvalidTensor, "outputs",
-                 "the request has " + text(request.outputs.size()) + " outputs; " + facts.recipe->name + " writes " +
+                 "the request has " + text(outputs.size()) + " outputs; " + facts.recipe->name + " writes " +
                      text(expected.size()) + " in this task"};
   }
   for (std::size_t port = 0; port < expected.size(); ++port) {
-    const TensorSpec &seen = request.outputs[port];
+    const TensorSpec &seen = outputs[port];
     const TensorSpec &wanted = expected[port];
     if (seen.shape != wanted.shape) {
       return Error{ErrorCode::InvalidTensor, path("outputs", port, ".shape"),

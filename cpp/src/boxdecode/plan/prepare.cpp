@@ -311,7 +311,7 @@ std::variant<std::shared_ptr<PlanState>, Error> prepare(const Request &request, 
   plan->params.score_activation = resolved_activation(request.params, *facts.recipe);
   plan->params.resize = resolved_resize(request.params, *facts.recipe);
   plan->input_specs.assign(request.inputs.begin(), request.inputs.end());
-  plan->output_specs.assign(request.outputs.begin(), request.outputs.end());
+  plan->output_specs = expected_outputs(request, facts);
   plan->kernels = &simaai::kernels::detail::select_kernels();
   for (std::size_t port = 0; port < plan->input_specs.size(); ++port) {
     plan->ports.push_back(make_port(plan->input_specs[port], plan->params, port));

@@ -40,4 +40,20 @@ namespace simaai::kernels::ops::boxdecode::detail {
   return nullptr;
 }
 
+/// Every recipe, in the order of the enumeration.
+inline constexpr auto all_recipes = [] {
+  constexpr auto count = [] {
+    std::size_t found = 0;
+    while (find_recipe(static_cast<Profile>(found)) != nullptr) {
+      ++found;
+    }
+    return found;
+  }();
+  std::array<const Recipe *, count> recipes = {};
+  for (std::size_t index = 0; index < count; ++index) {
+    recipes[index] = find_recipe(static_cast<Profile>(index));
+  }
+  return recipes;
+}();
+
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -150,7 +150,7 @@ struct Params {
 /// What is to be checked. Nothing in it is kept: a plan owns copies.
 struct Request {
   std::span<const TensorSpec> inputs;
-  std::span<const TensorSpec> outputs;
+  std::optional<std::span<const TensorSpec>> outputs;  ///< empty: the recipe's own, which Plan::output_specs says
   const Params &params;
 };
 
