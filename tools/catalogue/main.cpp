@@ -42,12 +42,12 @@ std::string joined(const std::vector<std::string> &parts, const char *between) {
 
 std::string tasks_of(const Recipe &recipe) {
   std::string tasks = "Detection";
-  tasks += recipe.pose ? ", Pose" : "";
-  tasks += recipe.segmentation ? ", Segmentation" : "";
+  tasks += recipe.pose() ? ", Pose" : "";
+  tasks += recipe.segmentation() ? ", Segmentation" : "";
   return tasks;
 }
 
-bool has_signature(const Recipe &recipe) { return recipe.anchors == AnchorRule::Levels; }
+bool has_signature(const Recipe &recipe) { return has_signature(recipe.anchors); }
 
 std::string enclosed(char open, const std::string &text, char close) { return open + text + close; }
 
@@ -160,7 +160,7 @@ std::string grid_text(const Recipe &recipe) {
   if (has_signature(recipe)) {
     return "fixed by the signature; model input " + text(recipe.signature.input_side) + "x" + text(recipe.signature.input_side);
   }
-  if (recipe.priors == PriorRule::Rpn) {
+  if (steps_by_pixels(recipe.priors)) {
     return "any, no larger than the model input";
   }
   return recipe.free_grid ? "any" : "must divide the model input";
@@ -196,7 +196,7 @@ std::string score_text(const Recipe &recipe) {
   if (recipe.score == ScoreForm::BestClass) {
     score += "; score = " + best_class_score(recipe);
   }
-  if (recipe.score == ScoreForm::SoftmaxBest) {
+  if (is_softmax(recipe.score)) {
     score += "; " + nonfinite_text(recipe.nonfinite_logit);
   }
   if (recipe.class_is_level) {
@@ -234,15 +234,15 @@ std::string parameters_text(const Recipe &recipe) {
     }
   };
   take(recipe.takes_anchors, "`anchors`");
-  take(recipe.takes_box_unit(), "`box_unit`");
+  take(is_told(recipe.box.unit), "`box_unit`");
   take(recipe.takes_anchor_scale, "`anchor_scale`");
-  take(recipe.takes_box_activation(), "`box_activation`");
+  take(is_told(recipe.box.curve), "`box_activation`");
   take(recipe.takes_peak_window, "`peak_window`");
-  take(recipe.suppression != SuppressionRule::None, "`class_agnostic`, `suppression_corners`");
-  take(recipe.one_class == OneClassRule::ByRequest, "`one_class_uses_objectness`");
-  take(recipe.pose, "`num_keypoints`, `keypoint_dims` (Pose)");
-  take(recipe.keypoints == KeypointForm::ModelPixels, "`keypoint_unit` (Pose)");
-  take(recipe.segmentation, "`mask_prototype`, `mask_encoding` (Segmentation)");
+  take(!never_suppresses(recipe.suppression), "`class_agnostic`, `suppression_corners`");
+  take(is_told(recipe.one_class), "`one_class_uses_objectness`");
+  take(recipe.pose(), "`num_keypoints`, `keypoint_dims` (Pose)");
+  take(are_decoded(recipe.keypoints), "`keypoint_unit` (Pose)");
+  take(recipe.segmentation(), "`mask_prototype`, `mask_encoding` (Segmentation)");
   return joined(taken, ", ");
 }
 
@@ -262,7 +262,7 @@ std::vector<LevelShape> example_levels(const Recipe &recipe) {
     }
     return levels;
   }
-  if (recipe.priors == PriorRule::Rpn) {
+  if (steps_by_pixels(recipe.priors)) {
     return {{200, 3}, {100, 3}, {50, 3}, {25, 3}, {13, 3}};
   }
   return {{64, 9}, {32, 9}, {16, 9}, {8, 9}, {4, 9}};
@@ -272,7 +272,7 @@ std::int64_t example_side(const Recipe &recipe) {
   if (has_signature(recipe)) {
     return recipe.signature.input_side;
   }
-  return recipe.priors == PriorRule::Rpn ? 800 : 512;
+  return steps_by_pixels(recipe.priors) ? 800 : 512;
 }
 
 std::string size_text(const Anchor &size, double unit) {
@@ -400,7 +400,7 @@ std::string facts(const Recipe &recipe) {
   item("**Suppression**", suppression_text(recipe.suppression));
   item("**Default resize**", resize_text(recipe.resize));
   item("**Keypoints**", keypoint_text(recipe.keypoints));
-  item("**Masks**", !recipe.segmentation ? ""
+  item("**Masks**", !recipe.segmentation() ? ""
                     : recipe.ports.empty()
                         ? "the last M channels of each anchor are the coefficients; Head::objectness and Head::extra stay empty"
                     : recipe.anchors == AnchorRule::One ? "extra holds the M coefficients of a cell"
@@ -430,7 +430,7 @@ std::string section(const Recipe &recipe) {
   const Family family = family_of(recipe.profile);
   std::string page = std::string("## ") + recipe.name + "\n\n" + "Models: " + family.models + ". Tasks: " + tasks_of(recipe) +
                      ".\n\n" + role_table(recipe) + signature_text(recipe) + facts(recipe);
-  if (recipe.priors == PriorRule::YoloAnchors) {
+  if (has_anchor_tables(recipe.priors)) {
     page += anchor_table(recipe);
   } else if (recipe.priors != PriorRule::None) {
     page += prior_table(recipe);

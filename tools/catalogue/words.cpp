@@ -28,15 +28,8 @@ std::string point_text(GridPoint point, const std::string &cell) {
 }
 
 std::string curve_text(BoxCurve curve, const std::string &name) {
-  switch (curve) {
-    case BoxCurve::Raw:
-    case BoxCurve::Bins: return name;
-    case BoxCurve::Exp: return "exp32(" + name + ")";
-    case BoxCurve::DoubleSigmoid: return "2σ(" + name + ")";
-    case BoxCurve::SquaredDoubleSigmoid: return "(2σ(" + name + "))²";
-    case BoxCurve::Told: return "act(" + name + ")";
-  }
-  return {};
+  std::string formula(formula_of(curve));
+  return formula.replace(formula.find('#'), 1, name);
 }
 
 // What the corners are multiplied with, and what is done to them.

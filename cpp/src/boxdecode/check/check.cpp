@@ -16,24 +16,19 @@ std::variant<Facts, Error> check(const Request &request) {
     return Error{ErrorCode::UnsupportedRecipe, "params.profile",
                  "params.profile is " + text(static_cast<int>(request.params.profile)) + "; it must be a Profile enumerator"};
   }
-  Finding finding = check_parameters(request.params, *facts.recipe);
-  if (!finding) {
-    finding = check_ports(request, *facts.recipe);
-  }
-  if (!finding) {
-    finding = check_shapes(request, facts);
-  }
-  if (!finding) {
-    finding = check_layouts(request, facts);
-  }
-  if (!finding) {
-    finding = check_quantization(request, facts);
-  }
-  if (!finding) {
-    finding = check_outputs(request, facts);
-  }
-  if (finding) {
+  if (Finding finding = check_parameters(request.params, *facts.recipe)) {
     return *std::move(finding);
+  }
+  if (Finding finding = check_ports(request, *facts.recipe)) {
+    return *std::move(finding);
+  }
+  if (Finding finding = check_shapes(request, facts)) {
+    return *std::move(finding);
+  }
+  for (const auto check : {check_layouts, check_quantization, check_outputs}) {
+    if (Finding finding = check(request, facts)) {
+      return *std::move(finding);
+    }
   }
   return facts;
 }

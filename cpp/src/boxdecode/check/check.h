@@ -8,6 +8,7 @@
 #include <simaai/kernels/ops/boxdecode.h>
 
 #include "boxdecode/layout/reader.h"
+#include "boxdecode/numeric/elements.h"
 #include "boxdecode/recipes/recipe.h"
 
 /// From a request to facts or the first error. In: metadata. Out: what preparation builds on. Never: a buffer, or a repair.
@@ -73,6 +74,9 @@ struct Facts {
 
 /// Whether the score of a request is its objectness alone.
 [[nodiscard]] bool scores_by_objectness(const Params &params, const Recipe &recipe);
+
+/// What turns the elements of a port into values.
+[[nodiscard]] ElementType element_type(const TensorSpec &spec, const Params &params, std::size_t port);
 
 /// The outputs of a recipe in a task.
 [[nodiscard]] std::vector<TensorSpec> expected_outputs(const Request &request, const Facts &facts);

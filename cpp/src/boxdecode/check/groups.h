@@ -2,6 +2,7 @@
 
 #include "boxdecode/check/check.h"
 #include "boxdecode/check/text.h"
+#include "boxdecode/recipes/questions.h"
 
 /// The groups of check(), each assuming that the ones before it found nothing.
 namespace simaai::kernels::ops::boxdecode::detail {

@@ -24,9 +24,7 @@ std::vector<PortDemands> demands_of(const Request &request, const Facts &facts) 
     const Head &head = request.params.heads[index];
     const HeadFacts &found = facts.heads[index];
     PortDemands &scores = demands[head.scores];
-    scores.padded_to_sixteen =
-        found.combined || recipe.score_padding == ScorePadding::Sixteen ||
-        (recipe.score_padding == ScorePadding::SixteenWithObjectness && found.channels_of(Part::Objectness) > 0);
+    scores.padded_to_sixteen = found.combined || pads_to_sixteen(recipe.score_padding, found.channels_of(Part::Objectness) > 0);
     scores.tile_of_sixteen = scores.tile_of_sixteen || found.combined;
   }
   return demands;

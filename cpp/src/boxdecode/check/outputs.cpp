@@ -6,13 +6,18 @@ std::vector<TensorSpec> expected_outputs(const Request &request, const Facts &fa
   const std::int64_t capacity = request.params.max_detections;
   std::vector<TensorSpec> outputs = {
       {{capacity, 4}, DType::Int32}, {{capacity}, DType::Float32}, {{capacity}, DType::Int32}, {{1}, DType::Int32}};
-  if (request.params.task == Task::Pose) {
-    outputs.push_back({{capacity, request.params.num_keypoints, 3}, DType::Float32});
-  } else if (request.params.task == Task::Segmentation) {
-    const Extent prototype = extent_of(request.inputs[*request.params.mask_prototype]);
-    outputs.push_back({{capacity, prototype.height, prototype.width}, DType::UInt8});
-  } else if (facts.recipe->publishes_proposals) {
-    outputs.push_back({{capacity, 4}, DType::Float32});
+  switch (request.params.task) {
+    case Task::Detection:
+      if (facts.recipe->publishes_proposals) {
+        outputs.push_back({{capacity, 4}, DType::Float32});
+      }
+      break;
+    case Task::Pose: outputs.push_back({{capacity, request.params.num_keypoints, 3}, DType::Float32}); break;
+    case Task::Segmentation: {
+      const Extent prototype = extent_of(request.inputs[*request.params.mask_prototype]);
+      outputs.push_back({{capacity, prototype.height, prototype.width}, DType::UInt8});
+      break;
+    }
   }
   return outputs;
 }

@@ -5,34 +5,23 @@
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
 
-const char *name_of(Task task) {
+bool supports(const Recipe &recipe, Task task) {
   switch (task) {
-    case Task::Detection: return "Detection";
-    case Task::Pose: return "Pose";
-    case Task::Segmentation: return "Segmentation";
+    case Task::Detection: return true;
+    case Task::Pose: return recipe.pose();
+    case Task::Segmentation: return recipe.segmentation();
   }
-  return nullptr;
-}
-
-const char *name_of(ScoreActivation activation) {
-  switch (activation) {
-    case ScoreActivation::Identity: return "Identity";
-    case ScoreActivation::Sigmoid: return "Sigmoid";
-    case ScoreActivation::Softmax: return "Softmax";
-  }
-  return "no ScoreActivation enumerator";
+  return false;
 }
 
 Finding check_task(const Params &params, const Recipe &recipe) {
-  const char *name = name_of(params.task);
-  const bool supported = params.task == Task::Detection || (params.task == Task::Pose && recipe.pose) ||
-                         (params.task == Task::Segmentation && recipe.segmentation);
-  if (supported) {
+  const char *name = text(params.task);
+  if (supports(recipe, params.task)) {
     return std::nullopt;
   }
   std::string allowed = "Detection";
-  allowed += recipe.pose ? ", Pose" : "";
-  allowed += recipe.segmentation ? ", Segmentation" : "";
+  allowed += recipe.pose() ? ", Pose" : "";
+  allowed += recipe.segmentation() ? ", Segmentation" : "";
   return Error{ErrorCode::UnsupportedRecipe, "params.task",
                std::string("params.task is ") + (name != nullptr ? name : text(static_cast<int>(params.task)).c_str()) + "; " +
                    recipe.name + " supports " + allowed};
@@ -48,7 +37,7 @@ Finding check_head_count(const Params &params, const Recipe &recipe) {
                                                (exact != 0 ? text(exact) : "1 to " + text(most_heads)));
 }
 
-Finding check_mask_prototype(const Params &params) {
+Finding check_mask_prototype(const Params &params, const Recipe & /*recipe*/) {
   const bool wanted = params.task == Task::Segmentation;
   if (params.mask_prototype.has_value() == wanted) {
     return std::nullopt;
@@ -79,7 +68,7 @@ Finding check_classes(const Params &params, const Recipe &recipe) {
   return std::nullopt;
 }
 
-Finding check_thresholds(const Params &params) {
+Finding check_thresholds(const Params &params, const Recipe & /*recipe*/) {
   const float detection = params.detection_threshold;
   if (!(detection >= 0.0F && detection < 1.0F)) {
     return invalid_parameter("params.detection_threshold",
@@ -96,12 +85,10 @@ Finding check_thresholds(const Params &params) {
 Finding check_activation(const Params &params, const Recipe &recipe) {
   const std::string field = "params.score_activation";
   const std::string needs = std::string("; ") + recipe.name + " ";
-  if (recipe.activation != ActivationRule::Explicit) {
-    const ScoreActivation fixed =
-        recipe.activation == ActivationRule::Softmax ? ScoreActivation::Softmax : ScoreActivation::Sigmoid;
-    if (params.score_activation && *params.score_activation != fixed) {
-      return invalid_parameter(field, field + " is " + name_of(*params.score_activation) + needs + "always takes " +
-                                          name_of(fixed) + ": leave it empty");
+  if (const std::optional<ScoreActivation> fixed = fixed_activation(recipe.activation)) {
+    if (params.score_activation && *params.score_activation != *fixed) {
+      return invalid_parameter(field, field + " is " + text(*params.score_activation) + needs + "always takes " + text(*fixed) +
+                                          ": leave it empty");
     }
     return std::nullopt;
   }
@@ -110,7 +97,7 @@ Finding check_activation(const Params &params, const Recipe &recipe) {
       (*params.score_activation == ScoreActivation::Identity || *params.score_activation == ScoreActivation::Sigmoid)) {
     return std::nullopt;
   }
-  return invalid_parameter(field, field + " is " + (given ? name_of(*params.score_activation) : "empty") + needs +
+  return invalid_parameter(field, field + " is " + (given ? text(*params.score_activation) : "empty") + needs +
                                       "needs Sigmoid where the scores are logits, or Identity where the export already "
                                       "holds probabilities");
 }
@@ -119,7 +106,7 @@ Finding check_anchors(const Params &params, const Recipe &recipe) {
   const std::string field = "params.anchors";
   if (params.anchors.empty()) {
     const std::size_t heads = params.heads.size();
-    if (recipe.priors == PriorRule::YoloAnchors && heads != 3 && heads != 4) {
+    if (has_anchor_tables(recipe.priors) && heads != 3 && heads != 4) {
       return invalid_parameter(field, field + " is empty; " + recipe.name +
                                           " has tables for 3 or 4 heads and the request has " + text(heads) +
                                           ": pass the anchors of the model");
@@ -135,7 +122,8 @@ Finding check_anchors(const Params &params, const Recipe &recipe) {
                                         text(params.heads.size()) + " heads");
   }
   const std::size_t count = params.anchors.front().size();
-  const std::size_t wanted = recipe.anchors == AnchorRule::Three ? 3 : count;
+  const auto fixed = static_cast<std::size_t>(fixed_anchors(recipe.anchors));
+  const std::size_t wanted = fixed != 0 ? fixed : count;
   for (std::size_t head = 0; head < params.anchors.size(); ++head) {
     const auto &list = params.anchors[head];
     if (list.empty() || list.size() != count || list.size() != wanted) {
@@ -157,7 +145,7 @@ Finding check_resize(const Params &params, const Recipe &recipe) {
   if (!params.resize) {
     return std::nullopt;
   }
-  if (recipe.resize == ResizeRule::StretchOnly && !std::holds_alternative<Stretch>(*params.resize)) {
+  if (takes_stretch_only(recipe.resize) && !std::holds_alternative<Stretch>(*params.resize)) {
     return invalid_parameter("params.resize", std::string("params.resize is not Stretch; ") + recipe.name +
                                                   " is defined for stretched images only: leave it empty");
   }
@@ -177,10 +165,10 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
   if (params.task != Task::Segmentation && params.mask_encoding != defaults.mask_encoding) {
     return unused("mask_encoding", "Probability");
   }
-  if (params.class_agnostic && recipe.suppression == SuppressionRule::None) {
+  if (params.class_agnostic && never_suppresses(recipe.suppression)) {
     return unused("class_agnostic", "false");
   }
-  if (!recipe.takes_box_unit() && params.box_unit != defaults.box_unit) {
+  if (!is_told(recipe.box.unit) && params.box_unit != defaults.box_unit) {
     return unused("box_unit", "Pixels");
   }
   if (!recipe.takes_anchor_scale && params.anchor_scale != defaults.anchor_scale) {
@@ -190,13 +178,13 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
     return invalid_parameter("params.anchor_scale",
                              "params.anchor_scale is " + text(params.anchor_scale) + "; it must be finite and > 0");
   }
-  if (!recipe.takes_box_activation() && params.box_activation != defaults.box_activation) {
+  if (!is_told(recipe.box.curve) && params.box_activation != defaults.box_activation) {
     return unused("box_activation", "Identity");
   }
-  if (recipe.takes_box_activation() && params.box_activation != ScoreActivation::Identity &&
+  if (is_told(recipe.box.curve) && params.box_activation != ScoreActivation::Identity &&
       params.box_activation != ScoreActivation::Sigmoid) {
-    return invalid_parameter("params.box_activation", std::string("params.box_activation is ") +
-                                                          name_of(params.box_activation) + "; it must be Identity or Sigmoid");
+    return invalid_parameter("params.box_activation", std::string("params.box_activation is ") + text(params.box_activation) +
+                                                          "; it must be Identity or Sigmoid");
   }
   if (!recipe.takes_peak_window && params.peak_window != defaults.peak_window) {
     return unused("peak_window", "1");
@@ -204,13 +192,13 @@ Finding check_unused(const Params &params, const Recipe &recipe) {
   if (recipe.takes_peak_window && params.peak_window != 1 && params.peak_window != 3) {
     return invalid_parameter("params.peak_window", "params.peak_window is " + text(params.peak_window) + "; it must be 1 or 3");
   }
-  if (params.suppression_corners != defaults.suppression_corners && recipe.suppression == SuppressionRule::None) {
+  if (params.suppression_corners != defaults.suppression_corners && never_suppresses(recipe.suppression)) {
     return unused("suppression_corners", "Integer");
   }
   return std::nullopt;
 }
 
-Finding check_keypoints(const Params &params) {
+Finding check_keypoints(const Params &params, const Recipe & /*recipe*/) {
   const bool pose = params.task == Task::Pose;
   const std::int64_t count = params.num_keypoints;
   if (pose && (count < 1 || count > most_keypoints)) {
@@ -257,7 +245,7 @@ Finding check_keypoint_form(const Params &params, const Recipe &recipe) {
     return invalid_parameter("params.keypoint_unit",
                              "params.keypoint_unit is set, but only Pose reads keypoints; leave it empty");
   }
-  if (params.keypoint_unit && recipe.keypoints != KeypointForm::ModelPixels) {
+  if (params.keypoint_unit && !are_decoded(recipe.keypoints)) {
     return invalid_parameter("params.keypoint_unit", std::string("params.keypoint_unit is set, but ") + recipe.name +
                                                          " decodes its keypoints from cells; leave it empty");
   }
@@ -277,7 +265,7 @@ Finding check_keypoint_form(const Params &params, const Recipe &recipe) {
 }
 
 // Values that no enumerator names reach us through casts.
-Finding check_enumerators(const Params &params) {
+Finding check_enumerators(const Params &params, const Recipe & /*recipe*/) {
   if (params.mask_encoding != MaskEncoding::Probability && params.mask_encoding != MaskEncoding::Binary) {
     return invalid_parameter("params.mask_encoding", "params.mask_encoding is no MaskEncoding enumerator");
   }
@@ -288,6 +276,22 @@ Finding check_enumerators(const Params &params) {
     return invalid_parameter("params.suppression_corners", "params.suppression_corners is no SuppressionCorners enumerator");
   }
   return std::nullopt;
+}
+
+Finding check_model_size(const Params &params, const Recipe & /*recipe*/) {
+  return check_image_size(params.model_input_size, "params.model_input_size");
+}
+
+Finding check_original_size(const Params &params, const Recipe & /*recipe*/) {
+  return check_image_size(params.original_image_size, "params.original_image_size");
+}
+
+Finding check_capacity(const Params &params, const Recipe & /*recipe*/) {
+  if (params.max_detections >= 1 && params.max_detections <= largest_capacity) {
+    return std::nullopt;
+  }
+  return invalid_parameter("params.max_detections", "params.max_detections is " + text(params.max_detections) +
+                                                        "; it must be 1 to " + text(largest_capacity));
 }
 
 }  // namespace
@@ -324,55 +328,22 @@ ResizePolicy resolved_resize(const Params &params, const Recipe &recipe) {
 }
 
 ScoreActivation resolved_activation(const Params &params, const Recipe &recipe) {
-  switch (recipe.activation) {
-    case ActivationRule::Sigmoid: return ScoreActivation::Sigmoid;
-    case ActivationRule::Softmax: return ScoreActivation::Softmax;
-    case ActivationRule::Explicit: break;
-  }
-  return params.score_activation.value_or(ScoreActivation::Identity);
+  return fixed_activation(recipe.activation).value_or(params.score_activation.value_or(ScoreActivation::Identity));
 }
 
 bool scores_by_objectness(const Params &params, const Recipe &recipe) {
-  if (params.num_classes != 1) {
-    return false;
-  }
-  switch (recipe.one_class) {
-    case OneClassRule::Product: break;
-    case OneClassRule::ByRequest: return params.one_class_uses_objectness;
-    case OneClassRule::ObjectnessAlone: return true;
-  }
-  return false;
+  return params.num_classes == 1 && scores_by_objectness(recipe.one_class, params.one_class_uses_objectness);
 }
 
 Finding check_parameters(const Params &params, const Recipe &recipe) {
-  Finding finding = check_task(params, recipe);
-  const auto then = [&finding](auto next) {
-    if (!finding) {
-      finding = next();
+  for (const auto check : {check_task, check_head_count, check_mask_prototype, check_model_size, check_original_size,
+                           check_classes, check_capacity, check_thresholds, check_activation, check_keypoints, check_anchors,
+                           check_resize, check_enumerators, check_unused, check_one_class, check_keypoint_form}) {
+    if (Finding finding = check(params, recipe)) {
+      return finding;
     }
-  };
-  then([&] { return check_head_count(params, recipe); });
-  then([&] { return check_mask_prototype(params); });
-  then([&] { return check_image_size(params.model_input_size, "params.model_input_size"); });
-  then([&] { return check_image_size(params.original_image_size, "params.original_image_size"); });
-  then([&] { return check_classes(params, recipe); });
-  then([&]() -> Finding {
-    if (params.max_detections >= 1 && params.max_detections <= largest_capacity) {
-      return std::nullopt;
-    }
-    return invalid_parameter("params.max_detections", "params.max_detections is " + text(params.max_detections) +
-                                                          "; it must be 1 to " + text(largest_capacity));
-  });
-  then([&] { return check_thresholds(params); });
-  then([&] { return check_activation(params, recipe); });
-  then([&] { return check_keypoints(params); });
-  then([&] { return check_anchors(params, recipe); });
-  then([&] { return check_resize(params, recipe); });
-  then([&] { return check_enumerators(params); });
-  then([&] { return check_unused(params, recipe); });
-  then([&] { return check_one_class(params, recipe); });
-  then([&] { return check_keypoint_form(params, recipe); });
-  return finding;
+  }
+  return std::nullopt;
 }
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -40,14 +40,8 @@ Finding check_entry(const TensorSpec &spec, std::size_t port, const Quantization
   return std::nullopt;
 }
 
-ElementType type_of(const Request &request, std::size_t port) {
-  ElementType type;
-  type.dtype = request.inputs[port].dtype;
-  if (const auto entry = request.params.quantization.find(port); entry != request.params.quantization.end()) {
-    type.scale = entry->second.dequant_scale;
-    type.zero_point = static_cast<std::int32_t>(entry->second.zero_point);
-  }
-  return type;
+ElementType type_at(const Request &request, std::size_t port) {
+  return element_type(request.inputs[port], request.params, port);
 }
 
 // The largest finite product of objectness and class that an 8-bit head can make.
@@ -76,18 +70,28 @@ float reach_of(const Request &request, const Facts &facts, std::size_t index) {
   const Head &head = request.params.heads[index];
   const ScoreActivation activation = resolved_activation(request.params, recipe);
   const bool objectness_alone = scores_by_objectness(request.params, recipe);
-  const ElementType classes = type_of(request, objectness_alone ? head.objectness.value_or(head.scores) : head.scores);
-  if (recipe.score == ScoreForm::SoftmaxBest || !is_quantized(classes.dtype)) {
+  const ElementType classes = type_at(request, objectness_alone ? head.objectness.value_or(head.scores) : head.scores);
+  if (is_softmax(recipe.score) || !is_quantized(classes.dtype)) {
     return INFINITY;
   }
   if (facts.heads[index].channels_of(Part::Objectness) == 0 || objectness_alone) {
     return largest_score(classes, activation);
   }
-  const ElementType objectness = type_of(request, head.objectness.value_or(head.scores));
+  const ElementType objectness = type_at(request, head.objectness.value_or(head.scores));
   return is_quantized(objectness.dtype) ? largest_product(objectness, classes, activation) : INFINITY;
 }
 
 }  // namespace
+
+ElementType element_type(const TensorSpec &spec, const Params &params, std::size_t port) {
+  ElementType type;
+  type.dtype = spec.dtype;
+  if (const auto entry = params.quantization.find(port); entry != params.quantization.end()) {
+    type.scale = entry->second.dequant_scale;
+    type.zero_point = static_cast<std::int32_t>(entry->second.zero_point);
+  }
+  return type;
+}
 
 Finding check_quantization(const Request &request, const Facts &facts) {
   const auto &entries = request.params.quantization;

@@ -157,7 +157,7 @@ private:
                           boxes + "; " + recipe_.name + " needs one that divides the model input of " + text(model.height) +
                               "x" + text(model.width) + " (height x width)");
     }
-    if (recipe_.priors == PriorRule::Rpn && (grid.width > model.width || grid.height > model.height)) {
+    if (steps_by_pixels(recipe_.priors) && (grid.width > model.width || grid.height > model.height)) {
       return wrong_tensor(head_.boxes, ".shape",
                           boxes + ", larger than the model input of " + text(model.height) + "x" + text(model.width) +
                               "; a cell must be at least one pixel");
@@ -186,9 +186,9 @@ private:
 
   Finding settle_anchors() {
     switch (recipe_.anchors) {
-      case AnchorRule::One: found_.anchors = 1; break;
-      case AnchorRule::Three: found_.anchors = 3; break;
-      case AnchorRule::Nine: found_.anchors = 9; break;
+      case AnchorRule::One:
+      case AnchorRule::Three:
+      case AnchorRule::Nine: found_.anchors = fixed_anchors(recipe_.anchors); break;
       case AnchorRule::Table:
         found_.anchors = static_cast<std::int32_t>(resolved_anchors(request_.params, recipe_)[index_].size());
         break;
@@ -275,7 +275,7 @@ private:
 
   // The number of bins is the port's own.
   Finding check_bins() {
-    if (recipe_.box.curve != BoxCurve::Bins) {
+    if (!has_bins(recipe_.box.curve)) {
       return std::nullopt;
     }
     constexpr std::int64_t most_bins = 64;
@@ -305,12 +305,17 @@ private:
     if (found_.anchors > 1) {
       needs += " (" + text(found_.anchors) + " anchors of " + text(of_one_anchor) + ")";
     }
-    if (role == Role::Extra && request_.params.task == Task::Pose) {
-      needs += " with " + text(request_.params.num_keypoints) + " keypoints" + keypoint_hint(channels(*port));
-    } else if (role == Role::Extra && request_.params.task == Task::Segmentation) {
-      needs += ", as many coefficients as the prototypes have channels";
+    return wrong(*port, needs + (role == Role::Extra ? extra_reason(channels(*port)) : ""));
+  }
+
+  // Why an extra port needs so many channels.
+  [[nodiscard]] std::string extra_reason(std::int64_t seen) const {
+    switch (request_.params.task) {
+      case Task::Detection: break;
+      case Task::Pose: return " with " + text(request_.params.num_keypoints) + " keypoints" + keypoint_hint(seen);
+      case Task::Segmentation: return ", as many coefficients as the prototypes have channels";
     }
-    return wrong(*port, needs);
+    return "";
   }
 
   const Request &request_;
@@ -323,7 +328,7 @@ private:
 
 // The profile's own anchors belong to strides 8, 16, 32(, 64) in that order.
 Finding check_anchor_strides(const Request &request, const Facts &facts) {
-  if (facts.recipe->priors != PriorRule::YoloAnchors || !request.params.anchors.empty()) {
+  if (!has_anchor_tables(facts.recipe->priors) || !request.params.anchors.empty()) {
     return std::nullopt;
   }
   const ImageSize model = request.params.model_input_size;
@@ -380,15 +385,15 @@ std::vector<std::vector<Anchor>> resolved_anchors(const Params &params, const Re
     return params.anchors;
   }
   std::vector<std::vector<Anchor>> tables;
-  const auto split = [&tables](const auto &table) {
+  const auto split = [&tables](std::span<const Anchor> table) {
     for (std::size_t first = 0; first < table.size(); first += 3) {
       tables.push_back({table[first], table[first + 1], table[first + 2]});
     }
   };
-  if (params.heads.size() == 3 && recipe.anchors_of_three_heads != nullptr) {
-    split(*recipe.anchors_of_three_heads);
-  } else if (params.heads.size() == 4 && recipe.anchors_of_four_heads != nullptr) {
-    split(*recipe.anchors_of_four_heads);
+  if (params.heads.size() == 3) {
+    split(recipe.anchors_of_three_heads);
+  } else if (params.heads.size() == 4) {
+    split(recipe.anchors_of_four_heads);
   }
   return tables;
 }
@@ -399,7 +404,7 @@ Finding check_shapes(const Request &request, Facts &facts) {
       return finding;
     }
   }
-  if (facts.recipe->anchors == AnchorRule::Levels) {
+  if (has_signature(facts.recipe->anchors)) {
     return SignatureCheck(request, facts).run();
   }
   for (std::size_t head = 0; head < request.params.heads.size(); ++head) {

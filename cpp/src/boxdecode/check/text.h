@@ -5,10 +5,11 @@
 #include <string>
 #include <type_traits>
 
+#include <simaai/kernels/ops/boxdecode.h>
 #include <simaai/kernels/status.h>
 #include <simaai/kernels/tensor.h>
 
-/// Text of errors: numbers in their shortest exact form, shapes, indexed paths.
+/// Text of errors: numbers in their shortest exact form, shapes, names of enumerators, indexed paths.
 namespace simaai::kernels::ops::boxdecode::detail {
 
 template <typename Number>
@@ -43,6 +44,30 @@ requires std::is_arithmetic_v<Number>
 [[nodiscard]] inline const char *text(const Layout &layout) {
   constexpr const char *names[] = {"Contiguous", "Strided", "MlaCBlocked", "MlaTiled", "Planar"};
   return names[layout.index()];
+}
+
+[[nodiscard]] inline const char *text(const ResizePolicy &policy) {
+  constexpr const char *names[] = {"CenteredLetterbox", "TopLeftLetterbox", "Stretch", "Affine"};
+  return names[policy.index()];
+}
+
+/// Null for a value that is no enumerator.
+[[nodiscard]] inline const char *text(Task task) {
+  switch (task) {
+    case Task::Detection: return "Detection";
+    case Task::Pose: return "Pose";
+    case Task::Segmentation: return "Segmentation";
+  }
+  return nullptr;
+}
+
+[[nodiscard]] inline const char *text(ScoreActivation activation) {
+  switch (activation) {
+    case ScoreActivation::Identity: return "Identity";
+    case ScoreActivation::Sigmoid: return "Sigmoid";
+    case ScoreActivation::Softmax: return "Softmax";
+  }
+  return "no ScoreActivation enumerator";
 }
 
 /// "inputs[3].shape" from ("inputs", 3, ".shape").

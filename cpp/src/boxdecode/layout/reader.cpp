@@ -216,7 +216,6 @@ std::int64_t required_bytes(const TensorSpec &spec) {
 
 Reader make_reader(const TensorSpec &spec) {
   Reader reader;
-  reader.dtype = spec.dtype;
   reader.extent = extent_of(spec);
   reader.element_size = element_bytes(spec.dtype);
   reader.alignment = reader.element_size;

@@ -40,7 +40,6 @@ struct SpatialTile {
 
 /// The prepared layout of one port. Offsets are in bytes.
 struct Reader {
-  DType dtype = DType::Float32;
   Extent extent = {};
   Memory memory = Memory::Rows;
   std::size_t element_size = 0;

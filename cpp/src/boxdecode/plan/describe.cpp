@@ -3,23 +3,10 @@
 #include "boxdecode/check/check.h"
 #include "boxdecode/check/text.h"
 #include "boxdecode/plan/plan.h"
+#include "boxdecode/recipes/questions.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
-
-const char *name_of(ScoreActivation activation) {
-  switch (activation) {
-    case ScoreActivation::Identity: return "Identity";
-    case ScoreActivation::Sigmoid: return "Sigmoid";
-    case ScoreActivation::Softmax: return "Softmax";
-  }
-  return "";
-}
-
-std::string resize_name(const ResizePolicy &policy) {
-  constexpr const char *names[] = {"CenteredLetterbox", "TopLeftLetterbox", "Stretch", "Affine"};
-  return names[policy.index()];
-}
 
 std::string layout_text(const Layout &layout) {
   std::string line = text(layout);
@@ -60,7 +47,7 @@ std::uint32_t distinct_levels(const ScoreMap &map, float bound) {
 }
 
 std::string map_lines(const char *what, const Lane &lane, const ScoreMap &map) {
-  std::string line = std::string("  ") + what + " in inputs[" + text(lane.port) + "], " + name_of(map.activation) + ": ";
+  std::string line = std::string("  ") + what + " in inputs[" + text(lane.port) + "], " + text(map.activation) + ": ";
   if (!map.reachable()) {
     return line + "no raw value reaches the threshold; the highest score is " + text(largest_score(map.type, map.activation)) +
            "\n";
@@ -83,7 +70,7 @@ std::string head_lines(const PlanState &plan, std::size_t index) {
   std::string lines = "heads[" + text(index) + "]: grid " + text(head.height) + "x" + text(head.width) + ", stride " +
                       text(head.stride_x) + " by " + text(head.stride_y) + " px, " + text(head.anchors) +
                       (head.anchors == 1 ? " anchor" : " anchors") + " a cell, " + text(head.classes.count) + " classes\n";
-  if (plan.recipe->score == ScoreForm::SoftmaxBest) {
+  if (is_softmax(plan.recipe->score)) {
     return lines + "  scores in inputs[" + text(head.logits.port) + "], Softmax over " + text(head.logits.count) + "\n";
   }
   if (!head.objectness.empty()) {
@@ -111,7 +98,7 @@ std::string identity_line(const PlanState &plan) {
     return "";
   }
   std::string line = "scores: published as they are, above 1 too; a score above 1 is a logit that needs Sigmoid";
-  if (plan.recipe->takes_box_unit()) {
+  if (is_told(plan.recipe->box.unit)) {
     line +=
         ", or, as a whole number, the class id of a finished row of x1, y1, x2, y2, score, class, which this recipe does not "
         "read";
@@ -142,7 +129,7 @@ std::string keypoint_line(const PlanState &plan) {
   std::string line = "keypoints: " + text(params.num_keypoints) +
                      (params.num_keypoints == 1 ? " keypoint x (x, y" : " keypoints x (x, y") +
                      (visibility ? ", visibility" : "") + "), " + text(channels) + " channels";
-  if (plan.recipe->keypoints == KeypointForm::ModelPixels) {
+  if (are_decoded(plan.recipe->keypoints)) {
     line += std::string(", ") + unit_text(params.keypoint_unit.value_or(params.box_unit));
   }
   if (!visibility) {
@@ -161,7 +148,7 @@ std::string mapping_line(const PlanState &plan) {
   const Params &params = plan.params;
   std::string line = "image: model " + text(params.model_input_size.width) + "x" + text(params.model_input_size.height) +
                      " to original " + text(params.original_image_size.width) + "x" + text(params.original_image_size.height) +
-                     ", " + resize_name(*params.resize) + ": ";
+                     ", " + text(*params.resize) + ": ";
   if (map.shift_first) {
     line += "x = (x - " + text(map.shift_x) + ") * " + text(map.scale_x) + ", y = (y - " + text(map.shift_y) + ") * " +
             text(map.scale_y);
@@ -185,7 +172,7 @@ std::string describe(const PlanState &plan) {
     out += head_lines(plan, head);
   }
   out += identity_line(plan);
-  if (plan.recipe->takes_box_unit()) {
+  if (is_told(plan.recipe->box.unit)) {
     out += decoded_lines(plan);
   }
   if (params.task == Task::Pose) {

@@ -7,6 +7,7 @@
 
 #include "boxdecode/geometry/mapping.h"
 #include "boxdecode/outputs/outputs.h"
+#include "boxdecode/recipes/questions.h"
 #include "boxdecode/suppress/capacity.h"
 #include "kernels/dispatch.h"
 #include "kernels/iou_rule.h"
@@ -24,11 +25,7 @@ std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(val
 PortPlan make_port(const TensorSpec &spec, const Params &params, std::size_t port) {
   PortPlan plan;
   plan.reader = make_reader(spec);
-  plan.type.dtype = spec.dtype;
-  if (const auto entry = params.quantization.find(port); entry != params.quantization.end()) {
-    plan.type.scale = entry->second.dequant_scale;
-    plan.type.zero_point = static_cast<std::int32_t>(entry->second.zero_point);
-  }
+  plan.type = element_type(spec, params, port);
   return plan;
 }
 
@@ -119,7 +116,7 @@ void prepare_scores(PlanState &plan, HeadPlan &head) {
   const ScoreActivation activation = *plan.params.score_activation;
   const float threshold = plan.params.detection_threshold;
   const bool objectness_alone = scores_by_objectness(plan.params, *plan.recipe);
-  if (plan.recipe->score == ScoreForm::SoftmaxBest) {
+  if (is_softmax(plan.recipe->score)) {
     head.scores.type = classes;
     head.scores.activation = activation;
     if (is_quantized(classes.dtype)) {
@@ -177,7 +174,7 @@ void prepare_head(PlanState &plan, std::size_t index, std::uint32_t &next_locati
   head.positive_zero_first = plan.recipe->raw_key_order && dense && scores.dtype == DType::BFloat16;
   prepare_scores(plan, head);
   const ElementType &boxes = plan.ports[head.boxes.port].type;
-  if (plan.recipe->box.curve == BoxCurve::Bins && is_quantized(boxes.dtype)) {
+  if (has_bins(plan.recipe->box.curve) && is_quantized(boxes.dtype)) {
     head.box_exponentials = exp_table(plan, boxes.scale);
   }
   if (!plan.prototype.empty()) {
@@ -189,47 +186,30 @@ void prepare_head(PlanState &plan, std::size_t index, std::uint32_t &next_locati
 void prepare_suppression(PlanState &plan) {
   const float threshold = plan.params.nms_iou_threshold;
   const std::int64_t limit = round_half_away(256.0 * static_cast<double>(threshold));
-  const SuppressionRule rule = plan.recipe->suppression;
-  plan.streaming = rule == SuppressionRule::None;
+  plan.streaming = never_suppresses(plan.recipe->suppression);
   // An IoU in 256ths may exceed 256, since corners are rounded and areas are not: 256 means no suppression.
-  const bool skipped_at_zero = rule == SuppressionRule::ClassAwareUnlessZero && threshold == 0.0F;
-  plan.suppresses = !plan.streaming && limit < 256 && !skipped_at_zero;
-  plan.suppression_limit = narrow(limit + 1);
-  if (plan.params.suppression_corners == SuppressionCorners::Exact) {
-    // No FP32 quotient of an intersection and a union is above 1.
-    plan.suppresses = !plan.streaming && threshold < 1.0F && !skipped_at_zero;
-    plan.exact_threshold = simaai::kernels::detail::prepare_threshold(static_cast<double>(threshold));
-    plan.suppression_limit = exact_outline_limit(static_cast<double>(threshold));
+  const bool suppresses = suppresses_at(plan.recipe->suppression, threshold);
+  switch (plan.params.suppression_corners) {
+    case SuppressionCorners::Integer:
+      plan.suppresses = suppresses && limit < 256;
+      plan.suppression_limit = narrow(limit + 1);
+      break;
+    case SuppressionCorners::Exact:
+      // No FP32 quotient of an intersection and a union is above 1.
+      plan.suppresses = suppresses && threshold < 1.0F;
+      plan.exact_threshold = simaai::kernels::detail::prepare_threshold(static_cast<double>(threshold));
+      plan.suppression_limit = exact_outline_limit(static_cast<double>(threshold));
+      break;
   }
-}
-
-float offset_of(GridPoint point) {
-  switch (point) {
-    case GridPoint::Corner: return 0.0F;
-    case GridPoint::Center: return 0.5F;
-    case GridPoint::HalfBefore: return -0.5F;
-  }
-  return 0.0F;
-}
-
-bool corners_are_normalised(LengthUnit unit, BoxUnit told) {
-  switch (unit) {
-    case LengthUnit::Cells:
-    case LengthUnit::Anchors:
-    case LengthUnit::Pixels: return false;
-    case LengthUnit::Frame: return true;
-    case LengthUnit::Told: return told == BoxUnit::Normalised;
-  }
-  return false;
 }
 
 void prepare_box_unit(PlanState &plan) {
   plan.grid_offset = offset_of(plan.recipe->box.point);
-  if (corners_are_normalised(plan.recipe->box.unit, plan.params.box_unit)) {
+  if (is_normalised(plan.recipe->box.unit, plan.params.box_unit)) {
     plan.box_scale_x = static_cast<float>(plan.params.model_input_size.width);
     plan.box_scale_y = static_cast<float>(plan.params.model_input_size.height);
   }
-  if (plan.params.keypoint_unit.value_or(plan.params.box_unit) == BoxUnit::Normalised) {
+  if (is_normalised(LengthUnit::Told, plan.params.keypoint_unit.value_or(plan.params.box_unit))) {
     plan.keypoint_scale_x = static_cast<float>(plan.params.model_input_size.width);
     plan.keypoint_scale_y = static_cast<float>(plan.params.model_input_size.height);
   }

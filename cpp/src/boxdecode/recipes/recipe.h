@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
+#include <string_view>
 
 #include <simaai/kernels/ops/boxdecode.h>
 
-#include "boxdecode/recipes/yolo_anchors.h"
-
 /// The closed vocabulary in which a detector family is described. In: nothing. Out: constexpr data. Never: code that runs on
-/// a frame. Each word has exactly one implementation elsewhere; a family that needs no new word is one new file of data.
+/// a frame. What checks and preparation ask of a word is answered in questions.h, what it does to a frame is bound in
+/// plan/bind.cpp; a family that needs no new word is one new file of data.
 namespace simaai::kernels::ops::boxdecode::detail {
 
 /// The ports that a head names, in the order in which they are checked.
@@ -96,6 +97,45 @@ enum class BoxCurve : std::uint8_t {
   Told,                  ///< Params::box_activation
 };
 
+/// The formula of a curve, with # for the raw number.
+[[nodiscard]] constexpr std::string_view formula_of(BoxCurve curve) {
+  switch (curve) {
+    case BoxCurve::Raw:
+    case BoxCurve::Bins: return "#";
+    case BoxCurve::Exp: return "exp32(#)";
+    case BoxCurve::DoubleSigmoid: return "2σ(#)";
+    case BoxCurve::SquaredDoubleSigmoid: return "(2σ(#))²";
+    case BoxCurve::Told: return "act(#)";
+  }
+  return {};
+}
+
+/// Whether the channels of a side are bins.
+[[nodiscard]] constexpr bool has_bins(BoxCurve curve) {
+  switch (curve) {
+    case BoxCurve::Raw:
+    case BoxCurve::Exp:
+    case BoxCurve::DoubleSigmoid:
+    case BoxCurve::SquaredDoubleSigmoid:
+    case BoxCurve::Told: return false;
+    case BoxCurve::Bins: return true;
+  }
+  return false;
+}
+
+/// Whether Params::box_activation says the curve.
+[[nodiscard]] constexpr bool is_told(BoxCurve curve) {
+  switch (curve) {
+    case BoxCurve::Raw:
+    case BoxCurve::Bins:
+    case BoxCurve::Exp:
+    case BoxCurve::DoubleSigmoid:
+    case BoxCurve::SquaredDoubleSigmoid: return false;
+    case BoxCurve::Told: return true;
+  }
+  return false;
+}
+
 /// What centres and sizes are measured in.
 enum class LengthUnit : std::uint8_t {
   Cells,    ///< × stride; centres count from the point of the cell
@@ -168,8 +208,6 @@ struct Signature {
 struct Recipe {
   Profile profile;
   const char *name;
-  bool pose = false;
-  bool segmentation = false;
   Ports ports = {};     ///< one port a role; empty: only combined heads
   Parts combined = {};  ///< boxes == scores, anchor-major; empty: only heads apart
   AnchorRule anchors = AnchorRule::One;
@@ -191,15 +229,13 @@ struct Recipe {
   bool any_channel_tile = false;      ///< SSD: channel tiles need not be multiples of 16
   bool channel_tile_sixteen = false;  ///< EfficientDet: multiples of 16 for BF16 too
   bool takes_anchors = false;
-  const AnchorTable3 *anchors_of_three_heads = nullptr;
-  const AnchorTable4 *anchors_of_four_heads = nullptr;
+  std::span<const Anchor> anchors_of_three_heads = {};  ///< three for each head, in pixels
+  std::span<const Anchor> anchors_of_four_heads = {};
   bool takes_anchor_scale = false;
   bool takes_peak_window = false;
   bool publishes_proposals = false;  ///< fifth output: boxes in model pixels
   Signature signature = {};
 
-  [[nodiscard]] constexpr bool takes_box_unit() const { return box.unit == LengthUnit::Told; }
-  [[nodiscard]] constexpr bool takes_box_activation() const { return box.curve == BoxCurve::Told; }
   /// The rule of a role in heads that keep their ports apart; null where they have none.
   [[nodiscard]] constexpr const PortRule *port(Role role) const {
     for (const PortRule &rule : ports) {
@@ -226,6 +262,8 @@ struct Recipe {
     }
     return false;
   }
+  [[nodiscard]] constexpr bool pose() const { return has(Part::Keypoints); }
+  [[nodiscard]] constexpr bool segmentation() const { return has(Part::Coefficients); }
   [[nodiscard]] constexpr bool has(Part part) const { return port_of(part) != nullptr || has(combined, part); }
   /// Objectness that every head has without naming a port for it.
   [[nodiscard]] constexpr bool inherent_objectness() const {

@@ -8,8 +8,6 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolo26_recipe = {
     .profile = Profile::Yolo26V1,
     .name = "Yolo26V1",
-    .pose = true,
-    .segmentation = true,
     .ports = {{Role::Boxes, {Part::Box}},
               {Role::Scores, {Part::Classes}},
               {Role::Extra, {Part::Keypoints, Part::Coefficients}}},

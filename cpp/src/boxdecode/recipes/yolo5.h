@@ -1,6 +1,7 @@
 #pragma once
 
 #include "boxdecode/recipes/recipe.h"
+#include "boxdecode/recipes/yolo_anchors.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 
@@ -17,15 +18,14 @@ inline constexpr BoxRule sigmoid_anchor_box = {
 inline constexpr Recipe yolo5_recipe = {
     .profile = Profile::Yolo5V1,
     .name = "Yolo5V1",
-    .segmentation = true,
     .combined = {Part::Box, Part::Objectness, Part::Classes, Part::Coefficients},
     .anchors = AnchorRule::Table,
     .box = sigmoid_anchor_box,
     .priors = PriorRule::YoloAnchors,
     .activation = ActivationRule::Sigmoid,
     .takes_anchors = true,
-    .anchors_of_three_heads = &yolo5_anchors_p5,
-    .anchors_of_four_heads = &yolo5_anchors_p6,
+    .anchors_of_three_heads = yolo5_anchors_p5,
+    .anchors_of_four_heads = yolo5_anchors_p6,
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

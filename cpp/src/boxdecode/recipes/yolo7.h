@@ -10,7 +10,6 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolo7_recipe = {
     .profile = Profile::Yolo7V1,
     .name = "Yolo7V1",
-    .segmentation = true,
     .combined = {Part::Box, Part::Objectness, Part::Classes, Part::Coefficients},
     .anchors = AnchorRule::Table,
     .box = sigmoid_anchor_box,
@@ -18,8 +17,8 @@ inline constexpr Recipe yolo7_recipe = {
     .activation = ActivationRule::Sigmoid,
     .one_class = OneClassRule::ObjectnessAlone,
     .takes_anchors = true,
-    .anchors_of_three_heads = &yolo7_anchors_p5,
-    .anchors_of_four_heads = &yolo5_anchors_p6,
+    .anchors_of_three_heads = yolo7_anchors_p5,
+    .anchors_of_four_heads = yolo5_anchors_p6,
 };
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

@@ -9,8 +9,6 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolo8_recipe = {
     .profile = Profile::Yolo8V1,
     .name = "Yolo8V1",
-    .pose = true,
-    .segmentation = true,
     .ports = {{Role::Boxes, {Part::Box}},
               {Role::Scores, {Part::Classes}},
               {Role::Extra, {Part::Keypoints, Part::Coefficients}}},

@@ -8,7 +8,6 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolo_anchor_decoded_recipe = {
     .profile = Profile::YoloAnchorDecodedV1,
     .name = "YoloAnchorDecodedV1",
-    .segmentation = true,
     .ports = {{Role::Boxes, {Part::Center}},
               {Role::Scores, {Part::Objectness, Part::Classes}},
               {Role::Extra, {Part::Coefficients}},

@@ -9,8 +9,6 @@ namespace simaai::kernels::ops::boxdecode::detail {
 inline constexpr Recipe yolo_decoded_recipe = {
     .profile = Profile::YoloDecodedV1,
     .name = "YoloDecodedV1",
-    .pose = true,
-    .segmentation = true,
     .ports = {{Role::Boxes, {Part::Box}},
               {Role::Scores, {Part::Classes}},
               {.role = Role::Objectness, .parts = {Part::Objectness}, .optional = true},
