@@ -4,6 +4,7 @@
 #include "boxdecode/recipes/detr.h"
 #include "boxdecode/recipes/efficientdet.h"
 #include "boxdecode/recipes/rcnn.h"
+#include "boxdecode/recipes/sound.h"
 #include "boxdecode/recipes/ssd.h"
 #include "boxdecode/recipes/yolo26.h"
 #include "boxdecode/recipes/yolo5.h"
@@ -55,5 +56,15 @@ inline constexpr auto all_recipes = [] {
   }
   return recipes;
 }();
+
+/// The words of every recipe may stand together, and it is found by its name.
+consteval bool are_sound() {
+  for (std::size_t index = 0; index < all_recipes.size(); ++index) {
+    must(all_recipes[index]->profile == static_cast<Profile>(index), "a recipe is found by its own profile");
+    must(is_sound(*all_recipes[index]), "");
+  }
+  return true;
+}
+static_assert(are_sound());
 
 }  // namespace simaai::kernels::ops::boxdecode::detail
