@@ -1,3 +1,5 @@
+#include <cassert>
+
 #include "boxdecode/check/groups.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
@@ -375,7 +377,9 @@ std::int32_t told_channels(const Request &request, Part part) {
     case Part::Background: return 1;
     case Part::Classes: return static_cast<std::int32_t>(params.num_classes);
     case Part::Keypoints: return static_cast<std::int32_t>(params.keypoint_dims * params.num_keypoints);
-    case Part::Coefficients: return static_cast<std::int32_t>(extent_of(request.inputs[*params.mask_prototype]).channels);
+    case Part::Coefficients:
+      assert(params.mask_prototype && *params.mask_prototype < request.inputs.size());
+      return static_cast<std::int32_t>(extent_of(request.inputs[*params.mask_prototype]).channels);
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "boxdecode/geometry/boxes.h"
 
 #include <bit>
+#include <cassert>
 
 #include "boxdecode/numeric/score_map.h"
 #include "numeric/exp32.h"
@@ -89,6 +90,7 @@ void read_blocks_from_table(const Frame &frame, const HeadPlan &head, const Site
 
 template <ReadSides read>
 Corners decode_distances(const Frame &frame, const HeadPlan &head, const Site &site) {
+  assert(site.cell < head.cells && site.anchor < head.anchors && head.boxes.count % 4 == 0);
   float ltrb[4];
   read(frame, head, site, ltrb);
   const float point_x = static_cast<float>(site.grid_x) + frame.plan.grid_offset;
@@ -108,6 +110,8 @@ struct Four {
 
 // The numbers of a box, from one lane or from one of centres and one of sizes.
 Four box_values(const Frame &frame, const HeadPlan &head, const Site &site) {
+  assert(site.cell < head.cells && site.anchor < head.anchors);
+  assert(head.boxes.count + head.sizes.count == 4);
   float values[4];
   lane_values(frame, head.boxes, site.cell, site.anchor, values);
   if (!head.sizes.empty()) {
@@ -157,6 +161,8 @@ Corners decode_center_size(const Frame &frame, const HeadPlan &head, const Site 
 Corners decode_deltas(const Frame &frame, const HeadPlan &head, const Site &site) {
   const BoxRule &rule = frame.plan.recipe->box;
   const Four delta = box_values(frame, head, site);
+  assert(site.anchor < head.priors.sizes.size());
+  assert(site.grid_x < head.priors.center_x.size() && site.grid_y < head.priors.center_y.size());
   const Anchor &prior = head.priors.sizes[site.anchor];
   const float cx = rule.center_variance * delta.cx * prior.width + head.priors.center_x[site.grid_x];
   const float cy = rule.center_variance * delta.cy * prior.height + head.priors.center_y[site.grid_y];

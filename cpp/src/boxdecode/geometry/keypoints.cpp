@@ -1,5 +1,7 @@
 #include "boxdecode/geometry/keypoints.h"
 
+#include <cassert>
+
 #include "boxdecode/numeric/score_map.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
@@ -20,6 +22,7 @@ void decode_each(const Frame &frame, const HeadPlan &head, const Site &site, flo
     }
     return;
   }
+  assert(head.keypoints.count == 2 * count);
   // Spread in place, the last one first.
   for (std::uint32_t i = count; i-- > 0;) {
     float *point = keypoints + static_cast<std::size_t>(dims) * i;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 
 #include "boxdecode/numeric/elements.h"
@@ -32,6 +33,7 @@ struct ScoreMap {
   [[nodiscard]] bool passes(std::int32_t key) const noexcept { return cutoff <= key && key <= last; }
   [[nodiscard]] float score(std::int32_t key) const noexcept {
     if (is_quantized(type.dtype)) {
+      assert(key >= -128 && key <= 127);
       return levels[static_cast<std::size_t>(key + 128)];
     }
     return activate(activation, value_of_key(type, key));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -64,6 +65,8 @@ void build_lanes(HeadPlan &head, std::size_t port, const Parts &parts, Major maj
     if (count == 0) {
       continue;
     }
+    // The last element of the last anchor lies in the port.
+    assert(lane.first(narrow(anchors - 1)) + lane.step * (lane.count - 1) < narrow(anchors * each));
     if (Lane *own = lane_of_part(head, part)) {
       *own = lane;
     }
@@ -92,8 +95,10 @@ void build_lanes(HeadPlan &head, const PlanState &plan, const Head &ports, const
     head.class_offset = 1;
   }
   if (scores_by_objectness(plan.params, recipe)) {
+    assert(!head.objectness.empty());
     head.classes = std::exchange(head.objectness, {});
   }
+  assert(!head.boxes.empty() && !head.classes.empty() && head.classes.count <= head.logits.count);
 }
 
 const ExpTable *exp_table(PlanState &plan, float scale) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 
@@ -38,6 +39,7 @@ struct Collector {
     if (frame.plan.streaming) {
       add_to_best(frame, head, cell, anchor, candidate);
     } else {
+      assert(count < capacity);
       records[count++] = candidate;
     }
   }
