@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "boxdecode/numeric/score_map.h"
+#include "boxdecode/recipes/catalogue.h"
 #include "numeric/exp32.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
@@ -26,18 +28,6 @@ float clipped(float value, float high) noexcept {
   return value < 0.0F ? 0.0F : value > high ? high : value;
 }
 
-// From the unit of the corners to pixels, which a factor of 1 leaves as they are, and into the frame where that is asked for.
-Corners finished(const PlanState &plan, const Corners &box) noexcept {
-  const Corners corners = {box.x1 * plan.box_scale_x, box.y1 * plan.box_scale_y, box.x2 * plan.box_scale_x,
-                           box.y2 * plan.box_scale_y};
-  if (!plan.recipe->box.clip) {
-    return corners;
-  }
-  const auto width = static_cast<float>(plan.params.model_input_size.width);
-  const auto height = static_cast<float>(plan.params.model_input_size.height);
-  return {clipped(corners.x1, width), clipped(corners.y1, height), clipped(corners.x2, width), clipped(corners.y2, height)};
-}
-
 float curved(BoxCurve curve, ScoreActivation told, float value) noexcept {
   switch (curve) {
     case BoxCurve::Raw:
@@ -51,17 +41,6 @@ float curved(BoxCurve curve, ScoreActivation told, float value) noexcept {
     case BoxCurve::Told: return activate(told, value);
   }
   return value;
-}
-
-// ---- distances --------------------------------------------------------------------------------------------------------
-
-using ReadSides = void (*)(const Frame &frame, const HeadPlan &head, const Site &site, float *sides);
-
-void read_sides(const Frame &frame, const HeadPlan &head, const Site &site, float *sides) {
-  lane_values(frame, head.boxes, site.cell, site.anchor, sides);
-  for (std::size_t side = 0; side < 4; ++side) {
-    sides[side] = curved(frame.plan.recipe->box.curve, frame.plan.params.box_activation, sides[side]);
-  }
 }
 
 // d = Σ k·e_k / Σ e_k with e_k = exp32(x_k − max), for each side (Generalized Focal Loss, Li et al. 2020).
@@ -88,18 +67,7 @@ void read_blocks_from_table(const Frame &frame, const HeadPlan &head, const Site
   bins_from_table(frame, head, blocks.first, blocks.step, sides);
 }
 
-template <ReadSides read>
-Corners decode_distances(const Frame &frame, const HeadPlan &head, const Site &site) {
-  assert(site.cell < head.cells && site.anchor < head.anchors && head.boxes.count % 4 == 0);
-  float ltrb[4];
-  read(frame, head, site, ltrb);
-  const float point_x = static_cast<float>(site.grid_x) + frame.plan.grid_offset;
-  const float point_y = static_cast<float>(site.grid_y) + frame.plan.grid_offset;
-  return {(point_x - ltrb[0]) * head.stride_x, (point_y - ltrb[1]) * head.stride_y, (point_x + ltrb[2]) * head.stride_x,
-          (point_y + ltrb[3]) * head.stride_y};
-}
-
-// ---- centres and sizes, offsets from priors ---------------------------------------------------------------------------
+using ReadSides = void (*)(const Frame &frame, const HeadPlan &head, const Site &site, float *sides);
 
 struct Four {
   float cx;
@@ -108,94 +76,168 @@ struct Four {
   float h;
 };
 
-// The numbers of a box, from one lane or from one of centres and one of sizes.
-Four box_values(const Frame &frame, const HeadPlan &head, const Site &site) {
-  assert(site.cell < head.cells && site.anchor < head.anchors);
-  assert(head.boxes.count + head.sizes.count == 4);
-  float values[4];
-  lane_values(frame, head.boxes, site.cell, site.anchor, values);
-  if (!head.sizes.empty()) {
-    lane_values(frame, head.sizes, site.cell, site.anchor, values + 2);
+// The three codings. Their words are constants here: asked for each box they would cost a fifth of a crowded frame.
+template <const Recipe *recipe>
+struct Decoder {
+  static constexpr const BoxRule &rule = recipe->box;
+
+  static float position(const PlanState &plan, float value) { return curved(rule.curve, plan.params.box_activation, value); }
+  static float size(const PlanState &plan, float value) { return curved(rule.size_curve, plan.params.box_activation, value); }
+  static float on_grid(std::uint32_t cell) {
+    constexpr float offset = offset_of(rule.point);
+    return offset == 0.0F ? static_cast<float>(cell) : static_cast<float>(cell) + offset;
   }
-  if (frame.plan.recipe->box.y_first) {
-    return {values[1], values[0], values[3], values[2]};
+
+  // From the unit of the corners to pixels, and into the frame where that is asked for.
+  static Corners finished(const PlanState &plan, Corners corners) {
+    if constexpr (may_be_normalised(rule.unit)) {
+      corners = {corners.x1 * plan.box_scale_x, corners.y1 * plan.box_scale_y, corners.x2 * plan.box_scale_x,
+                 corners.y2 * plan.box_scale_y};
+    }
+    if constexpr (rule.clip) {
+      const auto width = static_cast<float>(plan.params.model_input_size.width);
+      const auto height = static_cast<float>(plan.params.model_input_size.height);
+      corners = {clipped(corners.x1, width), clipped(corners.y1, height), clipped(corners.x2, width),
+                 clipped(corners.y2, height)};
+    }
+    return corners;
   }
-  return {values[0], values[1], values[2], values[3]};
+
+  static void read_sides(const Frame &frame, const HeadPlan &head, const Site &site, float *sides) {
+    lane_values(frame, head.boxes, site.cell, site.anchor, sides);
+    for (std::size_t side = 0; side < 4; ++side) {
+      sides[side] = position(frame.plan, sides[side]);
+    }
+  }
+
+  template <ReadSides read>
+  static Corners distances(const Frame &frame, const HeadPlan &head, const Site &site) {
+    assert(site.cell < head.cells && site.anchor < head.anchors && head.boxes.count % 4 == 0);
+    float ltrb[4];
+    read(frame, head, site, ltrb);
+    const float point_x = on_grid(site.grid_x);
+    const float point_y = on_grid(site.grid_y);
+    return {(point_x - ltrb[0]) * head.stride_x, (point_y - ltrb[1]) * head.stride_y, (point_x + ltrb[2]) * head.stride_x,
+            (point_y + ltrb[3]) * head.stride_y};
+  }
+
+  static Four in_order(float first, float second, float third, float fourth) {
+    if constexpr (rule.y_first) {
+      return {second, first, fourth, third};
+    } else {
+      return {first, second, third, fourth};
+    }
+  }
+
+  // The numbers of a box, from one lane or from one of centres and one of sizes.
+  static Four box_values(const Frame &frame, const HeadPlan &head, const Site &site) {
+    assert(site.cell < head.cells && site.anchor < head.anchors);
+    assert(head.boxes.count + head.sizes.count == 4);
+    if constexpr (recipe->has(Part::Size)) {
+      float center[2];
+      float size[2];
+      lane_values(frame, head.sizes, site.cell, site.anchor, size);
+      lane_values(frame, head.boxes, site.cell, site.anchor, center);
+      return in_order(center[0], center[1], size[0], size[1]);
+    } else {
+      float values[4];
+      lane_values(frame, head.boxes, site.cell, site.anchor, values);
+      return in_order(values[0], values[1], values[2], values[3]);
+    }
+  }
+
+  static Corners center_size(const Frame &frame, const HeadPlan &head, const Site &site) {
+    const PlanState &plan = frame.plan;
+    const Four raw = box_values(frame, head, site);
+    float cx = position(plan, raw.cx);
+    float cy = position(plan, raw.cy);
+    float w = size(plan, raw.w);
+    float h = size(plan, raw.h);
+    switch (rule.unit) {
+      case LengthUnit::Cells:
+        cx = (cx + on_grid(site.grid_x)) * head.stride_x;
+        cy = (cy + on_grid(site.grid_y)) * head.stride_y;
+        break;
+      case LengthUnit::Anchors:
+      case LengthUnit::Pixels:
+      case LengthUnit::Frame:
+      case LengthUnit::Told: break;
+    }
+    switch (rule.size_unit) {
+      case LengthUnit::Cells:
+        w *= head.stride_x;
+        h *= head.stride_y;
+        break;
+      case LengthUnit::Anchors:
+        w *= head.priors.sizes[site.anchor].width;
+        h *= head.priors.sizes[site.anchor].height;
+        break;
+      case LengthUnit::Pixels:
+      case LengthUnit::Frame:
+      case LengthUnit::Told: break;
+    }
+    return finished(plan, corners_of(cx, cy, w, h));
+  }
+
+  // SSD (Liu et al. 2016) has variances; a variance of 1 changes no bit.
+  static Corners deltas(const Frame &frame, const HeadPlan &head, const Site &site) {
+    const Four delta = box_values(frame, head, site);
+    assert(site.anchor < head.priors.sizes.size());
+    assert(site.grid_x < head.priors.center_x.size() && site.grid_y < head.priors.center_y.size());
+    const Anchor &prior = head.priors.sizes[site.anchor];
+    const float cx = rule.center_variance * delta.cx * prior.width + head.priors.center_x[site.grid_x];
+    const float cy = rule.center_variance * delta.cy * prior.height + head.priors.center_y[site.grid_y];
+    const float w = capped_exp(rule.size_variance * delta.w) * prior.width;
+    const float h = capped_exp(rule.size_variance * delta.h) * prior.height;
+    return finished(frame.plan, corners_of(cx, cy, w, h));
+  }
+
+  static DecodeBox of_distances(const PlanState &plan, const HeadPlan &head) {
+    if (!has_bins(rule.curve)) {
+      return distances<read_sides>;
+    }
+    if (head.box_exponentials == nullptr) {
+      return distances<read_bins>;
+    }
+    return head.boxes.count == 4 * block_lanes && in_blocks(plan, head.boxes) ? distances<read_blocks_from_table>
+                                                                              : distances<read_bins_from_table>;
+  }
+
+  static DecodeBox of(const PlanState &plan, const HeadPlan &head) {
+    switch (rule.coding) {
+      case BoxCoding::Distances: return of_distances(plan, head);
+      case BoxCoding::CenterSize: return center_size;
+      case BoxCoding::Deltas: return deltas;
+    }
+    return nullptr;
+  }
+};
+
+// Whether two recipes decode boxes alike: one function serves both.
+constexpr bool same_box(const Recipe &a, const Recipe &b) { return a.box == b.box && a.has(Part::Size) == b.has(Part::Size); }
+
+constexpr std::size_t first_alike(const Recipe &recipe) {
+  std::size_t index = 0;
+  while (!same_box(*all_recipes[index], recipe)) {
+    ++index;
+  }
+  return index;
 }
 
-Corners decode_center_size(const Frame &frame, const HeadPlan &head, const Site &site) {
-  const PlanState &plan = frame.plan;
-  const BoxRule &rule = plan.recipe->box;
-  const Four raw = box_values(frame, head, site);
-  float cx = curved(rule.curve, plan.params.box_activation, raw.cx);
-  float cy = curved(rule.curve, plan.params.box_activation, raw.cy);
-  float w = curved(rule.size_curve, plan.params.box_activation, raw.w);
-  float h = curved(rule.size_curve, plan.params.box_activation, raw.h);
-  switch (rule.unit) {
-    case LengthUnit::Cells:
-      cx = (cx + (static_cast<float>(site.grid_x) + plan.grid_offset)) * head.stride_x;
-      cy = (cy + (static_cast<float>(site.grid_y) + plan.grid_offset)) * head.stride_y;
-      break;
-    case LengthUnit::Anchors:
-    case LengthUnit::Pixels:
-    case LengthUnit::Frame:
-    case LengthUnit::Told: break;
-  }
-  switch (rule.size_unit) {
-    case LengthUnit::Cells:
-      w *= head.stride_x;
-      h *= head.stride_y;
-      break;
-    case LengthUnit::Anchors:
-      w *= head.priors.sizes[site.anchor].width;
-      h *= head.priors.sizes[site.anchor].height;
-      break;
-    case LengthUnit::Pixels:
-    case LengthUnit::Frame:
-    case LengthUnit::Told: break;
-  }
-  return finished(plan, corners_of(cx, cy, w, h));
-}
-
-// SSD (Liu et al. 2016) has variances; a variance of 1 changes no bit.
-Corners decode_deltas(const Frame &frame, const HeadPlan &head, const Site &site) {
-  const BoxRule &rule = frame.plan.recipe->box;
-  const Four delta = box_values(frame, head, site);
-  assert(site.anchor < head.priors.sizes.size());
-  assert(site.grid_x < head.priors.center_x.size() && site.grid_y < head.priors.center_y.size());
-  const Anchor &prior = head.priors.sizes[site.anchor];
-  const float cx = rule.center_variance * delta.cx * prior.width + head.priors.center_x[site.grid_x];
-  const float cy = rule.center_variance * delta.cy * prior.height + head.priors.center_y[site.grid_y];
-  const float w = capped_exp(rule.size_variance * delta.w) * prior.width;
-  const float h = capped_exp(rule.size_variance * delta.h) * prior.height;
-  return finished(frame.plan, corners_of(cx, cy, w, h));
-}
-
-DecodeBox distance_decoder(const PlanState &plan, const HeadPlan &head) noexcept {
-  switch (plan.recipe->box.curve) {
-    case BoxCurve::Bins: break;
-    case BoxCurve::Raw:
-    case BoxCurve::Exp:
-    case BoxCurve::DoubleSigmoid:
-    case BoxCurve::SquaredDoubleSigmoid:
-    case BoxCurve::Told: return decode_distances<read_sides>;
-  }
-  if (head.box_exponentials == nullptr) {
-    return decode_distances<read_bins>;
-  }
-  return head.boxes.count == 4 * block_lanes && in_blocks(plan, head.boxes) ? decode_distances<read_blocks_from_table>
-                                                                            : decode_distances<read_bins_from_table>;
+template <std::size_t... index>
+DecodeBox find_decoder(const PlanState &plan, const HeadPlan &head, std::index_sequence<index...> /*recipes*/) {
+  DecodeBox found = nullptr;
+  ((found = found == nullptr && same_box(*all_recipes[index], *plan.recipe)
+                ? Decoder<all_recipes[first_alike(*all_recipes[index])]>::of(plan, head)
+                : found),
+   ...);
+  return found;
 }
 
 }  // namespace
 
 DecodeBox box_decoder(const PlanState &plan, const HeadPlan &head) noexcept {
-  switch (plan.recipe->box.coding) {
-    case BoxCoding::Distances: return distance_decoder(plan, head);
-    case BoxCoding::CenterSize: return decode_center_size;
-    case BoxCoding::Deltas: return decode_deltas;
-  }
-  return nullptr;
+  return find_decoder(plan, head, std::make_index_sequence<all_recipes.size()>());
 }
 
 }  // namespace simaai::kernels::ops::boxdecode::detail

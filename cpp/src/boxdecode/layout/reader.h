@@ -40,6 +40,11 @@ struct SpatialTile {
 
 /// The prepared layout of one port. Offsets are in bytes.
 struct Reader {
+  /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
+  /// already, else into `scratch`, which holds `count` elements rounded up to a multiple of 16.
+  const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t step,
+                       std::uint32_t count, void *scratch) = nullptr;
+
   Extent extent = {};
   Memory memory = Memory::Rows;
   std::size_t element_size = 0;
@@ -54,11 +59,6 @@ struct Reader {
   std::int64_t tile_c = 0;
   std::uint32_t run_cells = 0;       ///< of a whole tile, where tiles are whole rows of the only slice
   std::uint64_t run_reciprocal = 0;  ///< ⌊2^64 / run_cells⌋ + 1: the upper half of its product with a cell is the tile
-
-  /// `count` raw elements of one cell, channels first, first + step, …: a pointer into the tensor where they are contiguous
-  /// already, else into `scratch`, which holds `count` elements rounded up to a multiple of 16.
-  const void *(*fetch)(const Reader &reader, const std::byte *base, std::uint32_t cell, std::uint32_t first, std::uint32_t step,
-                       std::uint32_t count, void *scratch) = nullptr;
 };
 
 inline constexpr std::uint32_t block_lanes = 16;

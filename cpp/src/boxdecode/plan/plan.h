@@ -175,7 +175,6 @@ struct PlanState {
   std::uint32_t suppression_limit = 0;  ///< T + 1; with exact corners the limit of outlines, 0 for none
   simaai::kernels::detail::NmsThreshold exact_threshold = {};
   float softmax_early_out = 0.0F;  ///< best − background below this cannot pass; −inf: always look
-  float grid_offset = 0.0F;        ///< from a cell's corner to its point, in cells
   float box_scale_x = 1.0F;        ///< from the unit of the corners to model pixels
   float box_scale_y = 1.0F;
   float keypoint_scale_x = 1.0F;  ///< the same for keypoints that are decoded already

@@ -209,7 +209,6 @@ void prepare_suppression(PlanState &plan) {
 }
 
 void prepare_box_unit(PlanState &plan) {
-  plan.grid_offset = offset_of(plan.recipe->box.point);
   if (is_normalised(plan.recipe->box.unit, plan.params.box_unit)) {
     plan.box_scale_x = static_cast<float>(plan.params.model_input_size.width);
     plan.box_scale_y = static_cast<float>(plan.params.model_input_size.height);

@@ -47,6 +47,18 @@ namespace simaai::kernels::ops::boxdecode::detail {
   return false;
 }
 
+/// Whether corners may come out as parts of the frame.
+[[nodiscard]] constexpr bool may_be_normalised(LengthUnit unit) {
+  switch (unit) {
+    case LengthUnit::Cells:
+    case LengthUnit::Anchors:
+    case LengthUnit::Pixels: return false;
+    case LengthUnit::Frame:
+    case LengthUnit::Told: return true;
+  }
+  return false;
+}
+
 /// Whether corners come out as parts of the frame and are then multiplied with the model size.
 [[nodiscard]] constexpr bool is_normalised(LengthUnit unit, BoxUnit told) {
   switch (unit) {

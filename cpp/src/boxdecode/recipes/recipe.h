@@ -157,6 +157,8 @@ struct BoxRule {
   float size_variance = 1.0F;
   bool y_first = false;  ///< cy, cx, h, w
   bool clip = false;     ///< corners are clipped to the model frame
+
+  constexpr bool operator==(const BoxRule &) const = default;
 };
 
 /// Which priors or anchors a box stands on.
