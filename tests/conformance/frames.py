@@ -7,16 +7,12 @@ small; class and cell counts lie around the widths of vector registers.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 from reference import (
     Affine,
     Contiguous,
-    Head,
     MlaCBlocked,
     Planar,
     RefusalError,
@@ -25,46 +21,19 @@ from reference import (
     TensorSpec,
     decode,
     numeric,
-    priors,
 )
+from reference.drawing import SEGMENTATION, Draw, Tensor
+from reference.families import FAMILIES, family_of
+from reference.family import Family
 from reference.layouts import Layout, align16
 from reference.numeric import Array
 
-T = TypeVar("T")
-
-DETECTION, POSE, SEGMENTATION = "Detection", "Pose", "Segmentation"
-
 #: Every recipe: the tasks of each profile.
-TASKS: dict[str, tuple[str, ...]] = {
-    "Yolo26V1": (DETECTION, POSE, SEGMENTATION),
-    "Yolo8V1": (DETECTION, POSE, SEGMENTATION),
-    "YoloXV1": (DETECTION,),
-    "Yolo6V1": (DETECTION,),
-    "YoloDecodedV1": (DETECTION, POSE, SEGMENTATION),
-    "Yolo5V1": (DETECTION, SEGMENTATION),
-    "Yolo7V1": (DETECTION, SEGMENTATION),
-    "YoloAnchorDecodedV1": (DETECTION, SEGMENTATION),
-    "EfficientDetV1": (DETECTION,),
-    "DetrV1": (DETECTION,),
-    "CenterNetV1": (DETECTION,),
-    "RcnnStage1V1": (DETECTION,),
-    "Ssd300V1": (DETECTION,),
-    "SsdMobile300V1": (DETECTION,),
-    "SsdMobile320V1": (DETECTION,),
-    "SsdLiteMobile320V1": (DETECTION,),
-}
+TASKS = {name: family.tasks for name, family in FAMILIES.items()}
 RECIPES = [(profile, task) for profile, tasks in TASKS.items() for task in tasks]
 
 DTYPES = ("Int8", "UInt8", "BFloat16", "Float16", "Float32")
 BLOCKED_DTYPES = ("Int8", "UInt8", "BFloat16")
-NO_SUPPRESSION = ("DetrV1", "CenterNetV1")
-FIXED_ACTIVATION = (
-    "Yolo5V1",
-    "Yolo7V1",
-    "RcnnStage1V1",
-    "DetrV1",
-    *decode.SSD_PROFILES,
-)
 
 CONTENTS = (
     "plain",
@@ -79,12 +48,6 @@ CONTENTS = (
     "tiny",
     "empty",
 )
-CLASS_COUNTS = (1, 1, 2, 3, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 79, 80, 81)
-GRIDS = (
-    *((1, 1), (1, 1), (2, 2), (3, 5), (5, 7), (7, 5), (4, 4), (8, 8)),
-    *((1, 15), (16, 1), (17, 1), (1, 31), (32, 1), (33, 1), (1, 79), (80, 1), (81, 1), (9, 9)),
-)
-STRIDES = (1, 2, 3, 4, 5, 7, 8, 8, 8, 12, 16, 20, 32)
 NMS_THRESHOLDS = (
     0.0,
     0.0,
@@ -101,30 +64,6 @@ NMS_THRESHOLDS = (
     0.998047,
     1.0,
 )
-
-_NORMALS = np.random.default_rng(20260).standard_normal(1_500_000).astype(np.float32)
-
-
-@dataclass
-class Tensor:
-    """One port while a frame is being drawn."""
-
-    role: str
-    target: Array  # H x W x C float32
-    dtype: str = "Float32"
-    raw: Array = field(default_factory=lambda: np.zeros(0))
-    score_channels: Array | None = None  # mask over the channels of a combined tensor
-
-
-@dataclass
-class Draft:
-    """What a recipe's own function draws."""
-
-    tensors: list[Tensor]
-    heads: list[Head]
-    model_input_size: tuple[int, int]
-    num_classes: int
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -144,418 +83,6 @@ class Frame:
         ]
         facts = replace(self.request, inputs=[])
         return f"frame {self.seed} ({self.content}): {ports} {facts}"
-
-
-class Draw:
-    """The random source of one frame."""
-
-    def __init__(self, seed: tuple[str, str, int]) -> None:
-        name = f"{seed[0]}/{seed[1]}".encode()
-        self.rng = np.random.default_rng([zlib.crc32(name), seed[2]])
-
-    def normal(self, *shape: int) -> Array:
-        """Standard normals, a window of one large table (drawing them anew is slow)."""
-        count = int(np.prod(shape))
-        first = int(self.rng.integers(0, len(_NORMALS) - count))
-        return _NORMALS[first : first + count].reshape(shape).copy()
-
-    def uniform(self, low: float, high: float, *shape: int) -> Array:
-        return self.rng.uniform(low, high, shape).astype(np.float32)
-
-    def chance(self, probability: float) -> bool:
-        return bool(self.rng.random() < probability)
-
-    def one(self, choices: Sequence[T]) -> T:
-        return choices[int(self.rng.integers(len(choices)))]
-
-    def integer(self, low: int, high: int) -> int:
-        """Both ends included."""
-        return int(self.rng.integers(low, high + 1))
-
-    def class_count(self, cells: int, most_values: int = 9000) -> int:
-        fitting = [count for count in CLASS_COUNTS if count * cells <= most_values]
-        return int(self.one(fitting or [1]))
-
-
-# ---- the recipes ---------------------------------------------------------------------------------
-
-
-def divisors(number: int, most: int) -> list[int]:
-    return [value for value in range(1, most + 1) if number % value == 0]
-
-
-def draw_grids(draw: Draw, most_heads: int = 3) -> tuple[tuple[int, int], list[tuple[int, int]]]:
-    """(model width, height) and the (W, H) of each head, sides dividing the model's."""
-    first = GRIDS[draw.integer(0, len(GRIDS) - 1)]
-    strides = [STRIDES[draw.integer(0, len(STRIDES) - 1)] for _ in range(2)]
-    if draw.chance(0.7):
-        strides[1] = strides[0]
-    model = (first[0] * strides[0], first[1] * strides[1])
-    grids = [first]
-    heads = draw.integer(1, most_heads) if draw.chance(0.95) else 9
-    for _ in range(heads - 1):
-        columns = divisors(model[0], min(first[0], 12))
-        rows = divisors(model[1], min(first[1], 12))
-        grids.append(
-            (columns[draw.integer(0, len(columns) - 1)], rows[draw.integer(0, len(rows) - 1)])
-        )
-    return model, grids
-
-
-def draw_scores(draw: Draw, activation: str, *shape: int) -> Array:
-    if activation == "Identity":
-        return 0.35 + 0.35 * draw.normal(*shape)
-    return draw.one((-1.0, -2.5)) + 2.0 * draw.normal(*shape)
-
-
-def snapped(draw: Draw, values: Array) -> Array:
-    """Sometimes multiples of a quarter: corners on halves, equal boxes, touching boxes."""
-    return np.round(values * 4) / 4 if draw.chance(0.4) else values
-
-
-def draw_distances(draw: Draw, height: int, width: int) -> Array:
-    most = draw.one((1.0, 2.0, 4.0, 12.0))
-    return snapped(draw, draw.uniform(-0.3, most, height, width, 4))
-
-
-def draw_bins(draw: Draw, bins: int, height: int, width: int) -> Array:
-    logits = draw.one((0.5, 2.0, 8.0)) * draw.normal(height, width, 4, bins)
-    if draw.chance(0.5):
-        peak = draw.rng.integers(0, bins, (height, width, 4, 1))
-        np.put_along_axis(logits, peak, np.float32(12), axis=-1)
-    return logits.reshape(height, width, 4 * bins)
-
-
-def draw_centers(draw: Draw, model: tuple[int, int], *shape: int) -> tuple[Array, Array]:
-    """Centres and sizes in model pixels, shape (..., 2) each."""
-    frame = np.array(model, np.float32)
-    if draw.chance(0.15):  # a few pixels, on eighths: rounded corners say more than the area
-        center = draw.rng.integers(0, 41, (*shape, 2)) / np.float32(8)
-        size = draw.rng.integers(2, 21, (*shape, 2)) / np.float32(8)
-        return center.astype(np.float32), size.astype(np.float32)
-    center = draw.uniform(0, 1, *shape, 2) * frame
-    size = draw.uniform(0.01, draw.one((0.3, 1.0)), *shape, 2) * frame
-    return snapped(draw, center), snapped(draw, size)
-
-
-def draw_task(
-    draw: Draw, task: str, options: dict[str, Any], coefficients: int | None = None
-) -> int:
-    """Channels of the extra role per anchor (0 for none)."""
-    if task == POSE:
-        keypoints = int(draw.one((1, 2, 5, 17, 17, 33)))
-        options["num_keypoints"] = keypoints
-        dims = 2 if draw.chance(0.3) else 3
-        options["keypoint_dims"] = dims
-        return dims * keypoints
-    if task == SEGMENTATION:
-        return coefficients or int(draw.one((1, 3, 8, 15, 16, 17, 32, 32, 33, 64)))
-    return 0
-
-
-def draw_extra(draw: Draw, task: str, spread: float, *shape: int) -> Array:
-    values = draw.normal(*shape)
-    if task == POSE:
-        return values * np.float32(spread)
-    return values * np.float32(0.5)
-
-
-def finish_task(draw: Draw, task: str, draft: Draft, channels: int) -> None:
-    """Adds the mask prototype."""
-    if task == SEGMENTATION:
-        height, width = draw.integer(1, 13), draw.integer(1, 18)
-        prototype = Tensor("prototype", draw.normal(height, width, channels))
-        position = draw.integer(0, len(draft.tensors))
-        draft.tensors.insert(position, prototype)
-        for index, head in enumerate(draft.heads):
-            moved = {
-                role: port + 1
-                for role, port in head._asdict().items()
-                if port is not None and port >= position
-            }
-            draft.heads[index] = head._replace(**moved)
-        draft.options["mask_prototype"] = position
-        draft.options["mask_encoding"] = draw.one(("Probability", "Binary"))
-
-
-def draw_split_yolo(draw: Draw, profile: str, task: str, activation: str) -> Draft:
-    """Yolo26V1, Yolo6V1, Yolo8V1, YoloXV1."""
-    model, grids = draw_grids(draw)
-    classes = draw.class_count(max(w * h for w, h in grids))
-    options: dict[str, Any] = {}
-    extra = draw_task(draw, task, options)
-    bins = int(draw.one((2, 3, 7, 8, 15, 16, 16, 17, 31, 33, 64)))
-    if max(w * h for w, h in grids) > 20:
-        bins = min(bins, 17)
-    tensors: list[Tensor] = []
-    heads = []
-    for width, height in grids:
-        if profile == "Yolo8V1":
-            boxes = draw_bins(draw, bins, height, width)
-        elif profile == "YoloXV1":
-            boxes = draw.normal(height, width, 4) * np.float32(0.6) + np.float32(0.4)
-            boxes = snapped(draw, boxes)
-        else:
-            boxes = draw_distances(draw, height, width)
-        ports = [len(tensors), len(tensors) + 1]
-        tensors.append(Tensor("boxes", boxes))
-        tensors.append(Tensor("scores", draw_scores(draw, activation, height, width, classes)))
-        objectness = extra_port = None
-        if profile == "YoloXV1":
-            objectness = len(tensors)
-            scores = draw_scores(draw, activation, height, width, 1) + np.float32(0.5)
-            tensors.append(Tensor("objectness", scores))
-        if extra:
-            extra_port = len(tensors)
-            tensors.append(Tensor("extra", draw_extra(draw, task, 2.0, height, width, extra)))
-        heads.append(Head(ports[0], ports[1], objectness, extra_port))
-    draft = Draft(tensors, heads, model, classes, options)
-    finish_task(draw, task, draft, extra)
-    return draft
-
-
-def draw_decoded(draw: Draw, task: str, activation: str) -> Draft:
-    """YoloDecodedV1: roles apart or combined, with or without objectness, any grid."""
-    model = (draw.integer(8, 320), draw.integer(8, 320))
-    _, grids = draw_grids(draw)
-    classes = draw.class_count(max(w * h for w, h in grids))
-    options: dict[str, Any] = {}
-    extra = draw_task(draw, task, options)
-    combined, has_objectness = draw.chance(0.5), draw.chance(0.5)
-    normalised = draw.chance(0.3)
-    if normalised:
-        options["box_unit"] = "Normalised"
-    unit = np.array(model, np.float32) if normalised else np.ones(2, np.float32)
-    keypoint_unit = draw.one((None, "Pixels", "Normalised")) if task == POSE else None
-    if keypoint_unit is not None:
-        options["keypoint_unit"] = keypoint_unit
-    in_pixels = keypoint_unit == "Pixels" or (keypoint_unit is None and not normalised)
-    if has_objectness and classes == 1 and draw.chance(0.5):
-        options["one_class_uses_objectness"] = True
-    tensors: list[Tensor] = []
-    heads = []
-    for width, height in grids:
-        center, size = draw_centers(draw, model, height, width)
-        parts = {"boxes": np.concatenate([center / unit, size / unit], axis=-1)}
-        if has_objectness:
-            parts["objectness"] = draw_scores(draw, activation, height, width, 1) + np.float32(0.5)
-        parts["scores"] = draw_scores(draw, activation, height, width, classes)
-        if extra:
-            spread = float(max(model)) if task == POSE and in_pixels else 1.0
-            parts["extra"] = draw_extra(draw, task, spread, height, width, extra)
-        first = len(tensors)
-        if combined:
-            combined_tensor = Tensor("combined", np.concatenate(list(parts.values()), axis=-1))
-            combined_tensor.score_channels = np.zeros(combined_tensor.target.shape[2], np.bool_)
-            combined_tensor.score_channels[4 : 4 + has_objectness + classes] = True
-            tensors.append(combined_tensor)
-            heads.append(
-                Head(
-                    first,
-                    first,
-                    first if has_objectness else None,
-                    first if extra else None,
-                )
-            )
-        else:
-            position = {role: first + offset for offset, role in enumerate(parts)}
-            tensors += [Tensor(role, values) for role, values in parts.items()]
-            heads.append(
-                Head(
-                    position["boxes"],
-                    position["scores"],
-                    position.get("objectness"),
-                    position.get("extra"),
-                )
-            )
-    draft = Draft(tensors, heads, model, classes, options)
-    finish_task(draw, task, draft, extra)
-    return draft
-
-
-def draw_anchors(
-    draw: Draw, heads: int, anchors: int, spread: float
-) -> list[list[tuple[float, float]]]:
-    sizes = draw.uniform(1, spread, heads, anchors, 2)
-    return [[(float(w), float(h)) for w, h in level] for level in sizes]
-
-
-def draw_anchor_yolo(draw: Draw, task: str) -> Draft:
-    """Yolo5V1, Yolo7V1: combined heads, the profile's table or an explicit one."""
-    options: dict[str, Any] = {}
-    if draw.chance(0.4):
-        levels = 3 if draw.chance(0.7) else 4
-        unit = 8 << (levels - 1)
-        model = (unit * draw.integer(1, 2), unit)
-        grids = [(model[0] // stride, model[1] // stride) for stride in (8, 16, 32, 64)[:levels]]
-        anchors = 3
-    else:
-        model, grids = draw_grids(draw)
-        anchors = draw.integer(1, 5)
-        options["anchors"] = draw_anchors(draw, len(grids), anchors, 40)
-    classes = draw.class_count(max(w * h for w, h in grids) * anchors)
-    extra = draw_task(draw, task, options)
-    tensors: list[Tensor] = []
-    heads = []
-    for width, height in grids:
-        rows = np.float32(1.5) * draw.normal(height, width, anchors, 5 + classes + extra)
-        rows[..., 5 + classes :] *= np.float32(0.3)
-        heads.append(Head(len(tensors), len(tensors)))
-        combined = Tensor("combined", rows.reshape(height, width, -1))
-        one_anchor = np.zeros(5 + classes + extra, np.bool_)
-        one_anchor[4 : 5 + classes] = True
-        combined.score_channels = np.tile(one_anchor, anchors)
-        tensors.append(combined)
-    draft = Draft(tensors, heads, model, classes, options)
-    finish_task(draw, task, draft, extra)
-    return draft
-
-
-def draw_anchor_decoded(draw: Draw, task: str, activation: str) -> Draft:
-    """YoloAnchorDecodedV1: xy, wh and [obj, classes] apart, anchor-major, any grid."""
-    model = (draw.integer(8, 320), draw.integer(8, 320))
-    _, grids = draw_grids(draw)
-    options: dict[str, Any] = {}
-    anchors = draw.integer(1, 5)
-    classes = draw.class_count(max(w * h for w, h in grids) * anchors)
-    extra = draw_task(draw, task, options)
-    normalised = draw.chance(0.3)
-    if normalised:
-        options["box_unit"] = "Normalised"
-    unit = np.array(model, np.float32) if normalised else np.ones(2, np.float32)
-    if classes == 1 and draw.chance(0.5):
-        options["one_class_uses_objectness"] = True
-    tensors: list[Tensor] = []
-    heads = []
-    for width, height in grids:
-        center, size = draw_centers(draw, model, height, width, anchors)
-        scores = draw_scores(draw, activation, height, width, anchors * (1 + classes))
-        first = len(tensors)
-        tensors.append(Tensor("boxes", (center / unit).reshape(height, width, -1)))
-        tensors.append(Tensor("scores", scores))
-        tensors.append(Tensor("sizes", (size / unit).reshape(height, width, -1)))
-        if extra:
-            values = draw_extra(draw, task, 1.0, height, width, anchors * extra)
-            tensors.append(Tensor("extra", values))
-        heads.append(Head(first, first + 1, None, first + 3 if extra else None, first + 2))
-    draft = Draft(tensors, heads, model, classes, options)
-    finish_task(draw, task, draft, extra)
-    return draft
-
-
-def draw_ssd(draw: Draw, profile: str) -> Draft:
-    """The four complete signatures; other encoded class counts where the recipe allows them."""
-    if profile == "Ssd300V1":
-        encoded = 81
-        classes = int(draw.one((81, 81, 2, 21, 80)))
-        model = (300, 300)
-    else:
-        encoded = classes = int(draw.one((91, 2, 3, 5, 9, 17)))
-        model = (300, 300) if profile == "SsdMobile300V1" else (320, 320)
-    sigmoid = profile in decode.RAW_KEY_PROFILES
-    tensors: list[Tensor] = []
-    heads = []
-    for grid, anchors in zip(priors.SSD_GRIDS[profile], priors.SSD_ANCHORS[profile], strict=True):
-        boxes = draw.normal(grid, grid, 4 * anchors)
-        scores = draw.normal(grid, grid, anchors, encoded)
-        if sigmoid:
-            scores -= np.float32(4)
-        else:
-            scores[..., 0] += np.float32(3)
-        if profile == "Ssd300V1":
-            scores = scores.transpose(0, 1, 3, 2)
-        first = len(tensors)
-        tensors.append(Tensor("boxes", boxes))
-        tensors.append(Tensor("scores", scores.reshape(grid, grid, -1)))
-        heads.append(Head(first, first + 1))
-    if draw.chance(0.5):  # all boxes first, then all scores
-        tensors = tensors[0::2] + tensors[1::2]
-        heads = [Head(level, level + 6) for level in range(6)]
-    return Draft(tensors, heads, model, classes)
-
-
-def draw_efficientdet(draw: Draw, activation: str) -> Draft:
-    model = (draw.integer(8, 200), draw.integer(8, 200))
-    grids = [(draw.integer(1, 5), draw.integer(1, 5)) for _ in range(draw.integer(1, 3))]
-    classes = draw.class_count(max(w * h for w, h in grids) * 9)
-    options: dict[str, Any] = {}
-    if draw.chance(0.4):
-        options["anchor_scale"] = draw.one((1.0, 3.0, 0.7, 5.0))
-    tensors: list[Tensor] = []
-    heads = []
-    for width, height in grids:
-        heads.append(Head(len(tensors), len(tensors) + 1))
-        spread = draw.one((np.float32(0.4), np.float32(0.4), np.float32(3)))
-        boxes = spread * draw.normal(height, width, 36)
-        tensors.append(Tensor("boxes", boxes))
-        tensors.append(Tensor("scores", draw_scores(draw, activation, height, width, 9 * classes)))
-    return Draft(tensors, heads, model, classes, options)
-
-
-def draw_detr(draw: Draw) -> Draft:
-    model = (draw.integer(8, 400), draw.integer(8, 400))
-    width, height = GRIDS[draw.integer(0, len(GRIDS) - 1)]
-    classes = draw.class_count(width * height)
-    options: dict[str, Any] = {}
-    boxes = draw.uniform(0, 1, height, width, 4)
-    if draw.chance(0.3):
-        options["box_activation"] = "Sigmoid"
-        boxes = draw.normal(height, width, 4)
-    scores = np.float32(2) * draw.normal(height, width, classes + 1)
-    tensors = [Tensor("boxes", boxes), Tensor("scores", scores)]
-    return Draft(tensors, [Head(0, 1)], model, classes, options)
-
-
-def draw_centernet(draw: Draw, activation: str) -> Draft:
-    width, height = GRIDS[draw.integer(0, len(GRIDS) - 1)]
-    model = (width * draw.integer(1, 8), height * draw.integer(1, 8))
-    classes = draw.class_count(width * height, 4000)
-    options: dict[str, Any] = {}
-    if draw.chance(0.6):
-        options["peak_window"] = 3
-    tensors = [
-        Tensor("scores", snapped(draw, draw_scores(draw, activation, height, width, classes))),
-        Tensor("boxes", draw.uniform(0.2, 6, height, width, 2)),
-        Tensor("extra", draw.uniform(-0.2, 1.2, height, width, 2)),
-    ]
-    return Draft(tensors, [Head(1, 0, None, 2)], model, classes, options)
-
-
-def draw_rcnn(draw: Draw) -> Draft:
-    model = (draw.integer(8, 300), draw.integer(8, 300))
-    options: dict[str, Any] = {}
-    if draw.chance(0.3):
-        options["anchors"] = draw_anchors(draw, 5, 3, 90)
-    tensors: list[Tensor] = []
-    heads = []
-    for _ in range(5):
-        width, height = draw.integer(1, 8), draw.integer(1, 8)
-        heads.append(Head(len(tensors), len(tensors) + 1))
-        spread = draw.one((np.float32(0.4), np.float32(0.4), np.float32(3)))
-        boxes = spread * draw.normal(height, width, 12)
-        scores = np.float32(2) * draw.normal(height, width, 3)
-        tensors += [Tensor("boxes", boxes), Tensor("scores", scores)]
-    return Draft(tensors, heads, model, 1, options)
-
-
-def draw_recipe(draw: Draw, profile: str, task: str, activation: str) -> Draft:
-    if profile in ("Yolo26V1", "Yolo6V1", "Yolo8V1", "YoloXV1"):
-        return draw_split_yolo(draw, profile, task, activation)
-    if profile == "YoloDecodedV1":
-        return draw_decoded(draw, task, activation)
-    if profile in decode.ANCHOR_YOLO_PROFILES:
-        return draw_anchor_yolo(draw, task)
-    if profile == "YoloAnchorDecodedV1":
-        return draw_anchor_decoded(draw, task, activation)
-    if profile in decode.SSD_PROFILES:
-        return draw_ssd(draw, profile)
-    if profile == "EfficientDetV1":
-        return draw_efficientdet(draw, activation)
-    if profile == "DetrV1":
-        return draw_detr(draw)
-    if profile == "CenterNetV1":
-        return draw_centernet(draw, activation)
-    return draw_rcnn(draw)
 
 
 # ---- contents and dtypes -------------------------------------------------------------------------
@@ -679,14 +206,15 @@ def draw_threshold(draw: Draw, request: Request, tensors: list[Array]) -> float:
         return float(draw.one((0.05, 0.25, 0.3, 0.5, 0.6)))
     if kind == "high":
         return float(draw.one((0.75, 0.9, 0.999)))
-    if kind == "zero" and request.profile not in decode.SSD_PROFILES:
+    has_many_priors = family_of(request).fixed_signature
+    if kind == "zero" and not has_many_priors:
         return 0.0
     ports = decode.open_ports(request, tensors)
     scores = decode.scan(request, ports).score
     inside = scores[(scores > 0) & (scores < 1)]
     if not inside.size:
         return 0.0
-    if request.profile in decode.SSD_PROFILES:  # thousands of priors: keep the frame fast
+    if has_many_priors:  # thousands of them: keep the frame fast
         inside = inside[: draw.integer(1, 400)]
         return float(inside[-1])
     return float(draw.one(list(inside)))
@@ -710,11 +238,11 @@ def magnifier(draw: Draw, model: tuple[int, int]) -> Affine:
 
 
 def draw_image(
-    draw: Draw, profile: str, model: tuple[int, int]
+    draw: Draw, family: Family, model: tuple[int, int]
 ) -> tuple[tuple[int, int], str | Affine | None]:
     if draw.chance(0.25):
         image = (LARGEST_SIDE, LARGEST_SIDE - draw.one((0, 0, 1, 577)))
-        if profile in decode.SSD_PROFILES:
+        if "resize" not in family.takes:
             return image, None
         return image, magnifier(draw, model)
     kind = draw.integer(0, 4)
@@ -726,7 +254,7 @@ def draw_image(
         image = (draw.integer(1, 4000), draw.integer(1, 10))
     else:
         image = (draw.integer(20, 2000), draw.integer(20, 2000))
-    if profile in decode.SSD_PROFILES:
+    if "resize" not in family.takes:
         return image, draw.one((None, "Stretch"))
     policies = (None, None, "CenteredLetterbox", "TopLeftLetterbox", "Stretch", "Affine")
     policy = draw.one(policies)
@@ -746,12 +274,13 @@ def make_frame(profile: str, task: str, index: int) -> Frame:
 
 def _make_frame(profile: str, task: str, index: int) -> Frame:
     seed = (profile, task, index)
+    family = FAMILIES[profile]
     draw = Draw(seed)
     content = str(draw.one(CONTENTS))
     activation: str | None = None
-    if profile not in FIXED_ACTIVATION:
+    if "score_activation" in family.takes:
         activation = str(draw.one(("Sigmoid", "Sigmoid", "Identity")))
-    draft = draw_recipe(draw, profile, task, activation or "Sigmoid")
+    draft = family.draw(draw, task, activation or "Sigmoid")
     for tensor in draft.tensors:
         shape_content(draw, tensor, content, activation or "Sigmoid")
     dtype = DTYPES[index % len(DTYPES)]
@@ -771,9 +300,9 @@ def _make_frame(profile: str, task: str, index: int) -> Frame:
             convert(tensor)
         if content == "special":
             sprinkle(draw, tensor)
-    image, policy = draw_image(draw, profile, draft.model_input_size)
+    image, policy = draw_image(draw, family, draft.model_input_size)
     options = dict(draft.options)
-    if profile not in NO_SUPPRESSION and draw.chance(0.25):
+    if family.suppresses and draw.chance(0.25):
         options["class_agnostic"] = True
     specs = []
     for tensor in draft.tensors:
@@ -796,7 +325,7 @@ def _make_frame(profile: str, task: str, index: int) -> Frame:
         **options,
     )
     if activation is None and draw.chance(0.3):
-        request.score_activation = decode.score_activation(request)
+        request.score_activation = family.score_activation(request)
     tensors = [tensor.raw for tensor in draft.tensors]
     if image[0] == LARGEST_SIDE and draw.chance(0.6):
         # Many boxes in a large image: their last bits show.
@@ -805,32 +334,12 @@ def _make_frame(profile: str, task: str, index: int) -> Frame:
     if task == SEGMENTATION:
         request.max_detections = min(request.max_detections, 20)
     # Drawn last, so that what was drawn before does not depend on it.
-    if profile not in NO_SUPPRESSION and draw.chance(0.3):
+    if family.suppresses and draw.chance(0.3):
         request.suppression_corners = "Exact"
     return Frame(request, tensors, [tensor.role for tensor in draft.tensors], seed, content)
 
 
 # ---- layouts -------------------------------------------------------------------------------------
-
-
-def needs_whole_channel_blocks(request: Request, role: str) -> bool:
-    """Ports whose physical channels, where padded, must be a multiple of 16."""
-    if role == "combined":
-        return True
-    if request.profile == "EfficientDetV1":
-        return role == "scores"
-    if request.profile == "YoloAnchorDecodedV1":
-        return role == "scores"
-    with_objectness = any(head.objectness is not None for head in request.heads)
-    return (
-        request.profile == "YoloDecodedV1"
-        and with_objectness
-        and role
-        in (
-            "scores",
-            "objectness",
-        )
-    )
 
 
 def draw_layout(draw: Draw, request: Request, spec: TensorSpec, role: str, family: str) -> Layout:
@@ -839,7 +348,7 @@ def draw_layout(draw: Draw, request: Request, spec: TensorSpec, role: str, famil
     if family == "Planar":
         return Planar()
     if family == "Strided":
-        if needs_whole_channel_blocks(request, role) or draw.chance(0.4):
+        if family_of(request).whole_blocks(request, role) or draw.chance(0.4):
             choices = [align16(channels), align16(channels) + 16]
             if draw.chance(0.2):
                 choices = [channels]
@@ -848,9 +357,9 @@ def draw_layout(draw: Draw, request: Request, spec: TensorSpec, role: str, famil
     if family == "MlaCBlocked" and spec.dtype in BLOCKED_DTYPES:
         tile_h = draw.integer(1, height + 1)
         tile_w = draw.integer(1, width + 1)
-        any_tile = request.profile in decode.SSD_PROFILES or (
-            spec.dtype == "BFloat16" and role != "combined" and request.profile != "EfficientDetV1"
-        )
+        dossier = family_of(request)
+        any_bf16_tile = dossier.takes_any_bf16_tile and role != "combined"
+        any_tile = dossier.takes_any_tile or (spec.dtype == "BFloat16" and any_bf16_tile)
         whole = [16, 32, align16(channels), channels, channels + 5]
         if any_tile:
             whole += [draw.integer(1, channels), 24, 40, 7]
@@ -858,7 +367,7 @@ def draw_layout(draw: Draw, request: Request, spec: TensorSpec, role: str, famil
     return Contiguous()
 
 
-FAMILIES = ("Contiguous", "Strided", "MlaCBlocked", "Planar")
+LAYOUTS = ("Contiguous", "Strided", "MlaCBlocked", "Planar")
 
 
 def with_layouts(frame: Frame, variant: str) -> Request:
@@ -868,14 +377,14 @@ def with_layouts(frame: Frame, variant: str) -> Request:
     draw = Draw((frame.seed[0], frame.seed[1] + variant, frame.seed[2]))
     specs = []
     for spec, role in zip(frame.request.inputs, frame.roles, strict=True):
-        family = str(draw.one(FAMILIES)) if variant == "mixed" else variant
+        family = str(draw.one(LAYOUTS)) if variant == "mixed" else variant
         specs.append(replace(spec, layout=draw_layout(draw, frame.request, spec, role, family)))
     return replace(frame.request, inputs=specs)
 
 
 def density(request: Request) -> tuple[bool, ...]:
     """Which ports are dense, where the recipe's result depends on it (see the raw-key rule)."""
-    if request.profile not in decode.RAW_KEY_PROFILES:
+    if not family_of(request).raw_keys:
         return ()
     return tuple(isinstance(spec.layout, (Contiguous, Strided)) for spec in request.inputs)
 

@@ -16,6 +16,7 @@ import frames
 import numpy as np
 import pytest
 from reference import Affine, RefusalError, required_bytes
+from reference.families import FAMILIES, family_of
 from reference.numeric import Array
 
 FIRST_RECIPES = (("Yolo26V1", "Detection"), ("Yolo8V1", "Detection"), ("YoloXV1", "Detection"))
@@ -55,9 +56,9 @@ def first_difference(got: list[Array], expected: list[Array]) -> str | None:
 
 
 def variants_of(frame: frames.Frame) -> tuple[str, ...]:
-    """Every layout family; two by turns for the one recipe whose frames are always large."""
-    profile, _, index = frame.seed
-    if profile == "Ssd300V1":
+    """Every layout family; two by turns where frames are always large."""
+    index = frame.seed[2]
+    if family_of(frame.request).frames_are_large:
         return VARIANTS[index % 5], VARIANTS[(index // 5) % 5]
     return VARIANTS
 
@@ -90,7 +91,7 @@ def check(frame: frames.Frame, kernels: list[str]) -> str | None:
                 if plan.required_bytes(port) != required_bytes(spec.shape, spec.dtype, spec.layout):
                     return f"{where}{plan.required_bytes(port)} bytes of inputs[{port}]"
             context = plan.create_context()
-            large = request.profile == "Ssd300V1" and kernel != kernels[0]
+            large = family_of(request).frames_are_large and kernel != kernels[0]
             for turn in ("first",) if large else ("first", "second"):
                 got = adapter.execute(plan, context, inputs)
                 difference = first_difference(got, expected)
@@ -150,7 +151,7 @@ def test_outputs_equal_the_reference(recipe: tuple[str, str]) -> None:
 
 def test_every_profile_has_frames() -> None:
     members = boxdecode.Profile.__members__
-    assert set(members) == set(frames.TASKS)
+    assert set(members) == set(FAMILIES)
 
 
 def test_frames_reach_what_they_are_for() -> None:

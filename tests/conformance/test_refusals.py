@@ -19,6 +19,7 @@ import frames
 import numpy as np
 import pytest
 from reference import RefusalError, Request, decode, layouts
+from reference.families import family_of
 
 Arguments = dict[str, Any]
 Expected = tuple[str, str]
@@ -71,8 +72,16 @@ def bad_values(name: str, *values: Any, unless: Callable[[Request], bool] | None
         FAULTS.append(Fault(f"{name} {number}: {value}", PARAMETERS, apply))
 
 
-def is_profile(*names: str) -> Callable[[Request], bool]:
-    return lambda request: request.profile in names
+def takes(parameter: str) -> Callable[[Request], bool]:
+    return lambda request: parameter in family_of(request).takes
+
+
+def suppresses(request: Request) -> bool:
+    return family_of(request).suppresses
+
+
+def lacks(parameter: str) -> Callable[[Request], bool]:
+    return lambda request: parameter not in family_of(request).takes
 
 
 def is_task(name: str) -> Callable[[Request], bool]:
@@ -83,9 +92,7 @@ def always(condition: Callable[[Request], bool]) -> Callable[[Request], bool]:
     return lambda request: not condition(request)
 
 
-bad_values(
-    "model_input_size", (0, 32), (32, 0), (1_048_577, 32), unless=is_profile(*decode.SSD_PROFILES)
-)
+bad_values("model_input_size", (0, 32), (32, 0), (1_048_577, 32), unless=lacks("model_input_size"))
 bad_values("original_image_size", (0, 32), (32, 0), (1_048_577, 32), (32, 1_048_577))
 bad_values("num_classes", 0, -1)
 bad_values("max_detections", 0, -1, 65_537)
@@ -93,19 +100,17 @@ bad_values("detection_threshold", 1.0, -0.25, NAN, INFINITY, 0.99999999999)
 bad_values("nms_iou_threshold", 1.25, -0.25, NAN, INFINITY)
 bad_values("num_keypoints", 5, unless=is_task("Pose"))
 bad_values("num_keypoints", 0, -1, 65, unless=always(is_task("Pose")))
-bad_values(
-    "anchors", [[(8.0, 8.0)]], unless=is_profile(*decode.ANCHOR_YOLO_PROFILES, "RcnnStage1V1")
-)
-bad_values("peak_window", 3, unless=is_profile("CenterNetV1"))
-bad_values("peak_window", 0, 2, 5, unless=always(is_profile("CenterNetV1")))
-bad_values("anchor_scale", 3.0, unless=is_profile("EfficientDetV1"))
-bad_values("anchor_scale", 0.0, -1.0, NAN, INFINITY, unless=always(is_profile("EfficientDetV1")))
-bad_values("box_activation", boxdecode.ScoreActivation.Sigmoid, unless=is_profile("DetrV1"))
-bad_values("box_activation", boxdecode.ScoreActivation.Softmax, unless=always(is_profile("DetrV1")))
+bad_values("anchors", [[(8.0, 8.0)]], unless=takes("anchors"))
+bad_values("peak_window", 3, unless=takes("peak_window"))
+bad_values("peak_window", 0, 2, 5, unless=lacks("peak_window"))
+bad_values("anchor_scale", 3.0, unless=takes("anchor_scale"))
+bad_values("anchor_scale", 0.0, -1.0, NAN, INFINITY, unless=lacks("anchor_scale"))
+bad_values("box_activation", boxdecode.ScoreActivation.Sigmoid, unless=takes("box_activation"))
+bad_values("box_activation", boxdecode.ScoreActivation.Softmax, unless=lacks("box_activation"))
 bad_values(
     "box_unit",
     boxdecode.BoxUnit.Normalised,
-    unless=is_profile("YoloDecodedV1", "YoloAnchorDecodedV1"),
+    unless=takes("box_unit"),
 )
 bad_values("keypoint_dims", 2, unless=is_task("Pose"))
 bad_values("keypoint_dims", 0, -1, 1, 4, unless=always(is_task("Pose")))
@@ -113,49 +118,47 @@ bad_values(
     "keypoint_unit",
     boxdecode.BoxUnit.Pixels,
     boxdecode.BoxUnit.Normalised,
-    unless=lambda request: request.profile == "YoloDecodedV1" and request.task == "Pose",
+    unless=lambda request: takes("keypoint_unit")(request) and request.task == "Pose",
 )
 
 
 def can_score_by_objectness(request: Request) -> bool:
     """One class, and an objectness beside it."""
-    named = request.heads[0].objectness is not None and request.profile == "YoloDecodedV1"
-    return request.num_classes == 1 and (named or request.profile == "YoloAnchorDecodedV1")
+    family = family_of(request)
+    has_objectness = family.objectness_port(request.heads[0]) is not None
+    is_taken = "one_class_uses_objectness" in family.takes
+    return is_taken and has_objectness and request.num_classes == 1
 
 
 bad_values("one_class_uses_objectness", True, unless=can_score_by_objectness)
 bad_values("mask_encoding", boxdecode.MaskEncoding.Binary, unless=is_task("Segmentation"))
-bad_values("class_agnostic", True, unless=always(is_profile("DetrV1", "CenterNetV1")))
-bad_values(
-    "suppression_corners",
-    boxdecode.SuppressionCorners.Exact,
-    unless=always(is_profile("DetrV1", "CenterNetV1")),
-)
+bad_values("class_agnostic", True, unless=suppresses)
+bad_values("suppression_corners", boxdecode.SuppressionCorners.Exact, unless=suppresses)
 bad_values("mask_prototype", 0, unless=is_task("Segmentation"))
 bad_values(
     "resize",
     boxdecode.ResizePolicy.CenteredLetterbox,
     boxdecode.ResizePolicy.TopLeftLetterbox,
     boxdecode.Affine(1.0, 0.0, 1.0, 0.0),
-    unless=always(is_profile(*decode.SSD_PROFILES)),
+    unless=takes("resize"),
 )
 bad_values(
     "score_activation",
     boxdecode.ScoreActivation.Softmax,
     None,
-    unless=is_profile(*frames.FIXED_ACTIVATION),
+    unless=lacks("score_activation"),
 )
 bad_values(
     "score_activation",
     boxdecode.ScoreActivation.Identity,
-    unless=always(is_profile(*frames.FIXED_ACTIVATION)),
+    unless=takes("score_activation"),
 )
 
 
 @fault(PARAMETERS)
 def task_that_the_profile_does_not_have(arguments: Arguments, request: Request) -> Expected | None:
     for task in ("Pose", "Segmentation"):
-        if task not in frames.TASKS[request.profile]:
+        if task not in family_of(request).tasks:
             arguments["task"] = getattr(boxdecode.Task, task)
             return "UnsupportedRecipe", "params.task"
     return None
@@ -163,7 +166,7 @@ def task_that_the_profile_does_not_have(arguments: Arguments, request: Request) 
 
 @fault(PARAMETERS)
 def affine_scale_of_zero(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile in decode.SSD_PROFILES:
+    if "resize" not in family_of(request).takes:
         return None
     arguments["resize"] = boxdecode.Affine(0.0, 0.0, 1.0, 0.0)
     return "InvalidParameter", "params.resize"
@@ -171,7 +174,7 @@ def affine_scale_of_zero(arguments: Arguments, request: Request) -> Expected | N
 
 @fault(PARAMETERS)
 def affine_scale_not_finite(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile in decode.SSD_PROFILES:
+    if "resize" not in family_of(request).takes:
         return None
     arguments["resize"] = boxdecode.Affine(1.0, 0.0, INFINITY, 0.0)
     return "InvalidParameter", "params.resize"
@@ -224,7 +227,7 @@ def input_that_nothing_uses(arguments: Arguments, request: Request) -> Expected 
 
 @fault(PORTS)
 def objectness_on_a_recipe_without(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile in ("YoloXV1", "YoloDecodedV1"):
+    if family_of(request).names_objectness:
         return None
     rebuild(arguments, 0, objectness=len(request.inputs))
     spec = boxdecode.TensorSpec([*request.inputs[0].shape[:2], 1], boxdecode.DType.Float32)
@@ -234,7 +237,7 @@ def objectness_on_a_recipe_without(arguments: Arguments, request: Request) -> Ex
 
 @fault(PARAMETERS)
 def no_heads(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile in decode.SSD_PROFILES:
+    if family_of(request).fixed_signature:
         return None
     arguments["heads"] = []
     return "InvalidParameter", "params.heads"
@@ -254,11 +257,11 @@ def respecify(arguments: Arguments, port: int, **changes: Any) -> None:
 
 @fault(SHAPES)
 def one_channel_too_many(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile in decode.SSD_PROFILES or request.task == "Segmentation":
+    if family_of(request).fixed_signature or request.task == "Segmentation":
         return None
     port = request.heads[0].boxes
     height, width, channels = request.inputs[port].shape
-    if request.profile == "YoloAnchorDecodedV1":
+    if request.heads[0].sizes is not None:  # the boxes' channels say how many anchors there are
         port = request.heads[0].scores
         height, width, channels = request.inputs[port].shape
     respecify(arguments, port, shape=[height, width, channels + 1])
@@ -303,7 +306,7 @@ def integer_32_input(arguments: Arguments, request: Request) -> Expected | None:
 
 @fault(SHAPES)
 def grids_of_one_head_differ(arguments: Arguments, request: Request) -> Expected | None:
-    if is_single_port(request) or request.profile in decode.SSD_PROFILES:
+    if is_single_port(request) or family_of(request).fixed_signature:
         return None
     head = request.heads[0]
     height, width, channels = request.inputs[head.scores].shape
@@ -313,7 +316,7 @@ def grids_of_one_head_differ(arguments: Arguments, request: Request) -> Expected
 
 @fault(SHAPES)
 def grid_that_does_not_divide_the_model(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile not in ("Yolo26V1", "Yolo6V1", "Yolo8V1", "YoloXV1"):
+    if not family_of(request).grid_divides_model:
         return None
     width = request.inputs[request.heads[0].boxes].shape[1]
     if width == 1:
@@ -326,7 +329,7 @@ def grid_that_does_not_divide_the_model(arguments: Arguments, request: Request) 
 def ssd_signature_with_another_input_size(
     arguments: Arguments, request: Request
 ) -> Expected | None:
-    if request.profile not in decode.SSD_PROFILES:
+    if not family_of(request).fixed_signature:
         return None
     arguments["model_input_size"] = (301, 300)
     return "UnsupportedRecipe", "params.profile"
@@ -336,7 +339,7 @@ def ssd_signature_with_another_input_size(
 def ssd_class_count_against_the_conf_depths(
     arguments: Arguments, request: Request
 ) -> Expected | None:
-    if request.profile not in decode.SSD_PROFILES or request.profile == "Ssd300V1":
+    if not family_of(request).fixed_signature or family_of(request).may_read_fewer_classes:
         return None
     arguments["num_classes"] = request.num_classes + 1
     return "InvalidParameter", "params.num_classes"
@@ -346,7 +349,7 @@ def ssd_class_count_against_the_conf_depths(
 def ssd300_class_count_beyond_its_signature(
     arguments: Arguments, request: Request
 ) -> Expected | None:
-    if request.profile != "Ssd300V1":
+    if not family_of(request).may_read_fewer_classes:
         return None
     arguments["num_classes"] = 82
     return "InvalidParameter", "params.num_classes"
@@ -431,13 +434,13 @@ def blocked_floats(arguments: Arguments, request: Request) -> Expected | None:
 
 @fault(LAYOUTS)
 def channel_tile_of_24(arguments: Arguments, request: Request) -> Expected | None:
-    if request.profile in decode.SSD_PROFILES:
+    if family_of(request).takes_any_tile:
         return None
     for port, (spec, role) in enumerate(zip(request.inputs, frames_roles(request), strict=True)):
         restricted = (
             spec.dtype in ("Int8", "UInt8")
             or (spec.dtype == "BFloat16" and role == "combined")
-            or (spec.dtype == "BFloat16" and request.profile == "EfficientDetV1")
+            or (spec.dtype == "BFloat16" and not family_of(request).takes_any_bf16_tile)
         )
         if spec.shape[2] > 24 and restricted:
             respecify(arguments, port, layout=boxdecode.MlaCBlocked(1, 1, 24))
@@ -449,7 +452,7 @@ def channel_tile_of_24(arguments: Arguments, request: Request) -> Expected | Non
 def padding_that_is_no_multiple_of_16(arguments: Arguments, request: Request) -> Expected | None:
     for port, (spec, role) in enumerate(zip(request.inputs, frames_roles(request), strict=True)):
         physical = spec.shape[2] + 1
-        if frames.needs_whole_channel_blocks(request, role) and role != "objectness":
+        if family_of(request).whole_blocks(request, role) and role != "objectness":
             if physical % 16 == 0:
                 physical += 1
             respecify(arguments, port, layout=strided(spec.shape, physical))
@@ -557,7 +560,7 @@ def output_specs(request: Request) -> list[Any]:
     elif request.mask_prototype is not None:
         height, width, _ = request.inputs[request.mask_prototype].shape
         specs.append(([capacity, height, width], dtypes.UInt8))
-    elif request.profile == "RcnnStage1V1":
+    elif family_of(request).publishes_proposals:
         specs.append(([capacity, 4], dtypes.Float32))
     return [boxdecode.TensorSpec(shape, dtype) for shape, dtype in specs]
 

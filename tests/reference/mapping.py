@@ -7,27 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .families import family_of
 from .numeric import Array, Float32, maximum, minimum, round_half_away, round_half_away_scalar
 from .request import Affine, Request
-
-_STRETCH_PROFILES = (
-    "Ssd300V1",
-    "SsdMobile300V1",
-    "SsdMobile320V1",
-    "SsdLiteMobile320V1",
-    "DetrV1",
-)
 
 
 def resize_policy(request: Request) -> str | Affine:
     """The policy of the request, or the profile's own."""
     if request.resize is not None:
         return request.resize
-    if request.profile in _STRETCH_PROFILES:
-        return "Stretch"
-    if request.profile == "EfficientDetV1":
-        return "TopLeftLetterbox"
-    return "CenteredLetterbox"
+    return family_of(request).resize
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .families import family_of
 from .numeric import Bool, Float32, Int64, round_half_away
 from .request import Request
 
 #: Which of the candidates behind a position it suppresses, classes aside.
 Suppressed = Callable[[int], Bool]
-
-_NEVER = ("DetrV1", "CenterNetV1")
 
 COORDINATE_LIMIT = np.float32(10_000_000.0)
 SMALLEST_AREA = np.float32(0.5)
@@ -45,9 +44,10 @@ def threshold_256(nms_iou_threshold: float) -> int:
 
 def skips_suppression(request: Request) -> bool:
     """Whether every valid box is accepted, whatever it overlaps."""
-    if request.profile in _NEVER:
+    family = family_of(request)
+    if not family.suppresses:
         return True
-    if request.profile == "Yolo26V1" and np.float32(request.nms_iou_threshold) == 0:
+    if family.threshold_zero_keeps_all and np.float32(request.nms_iou_threshold) == 0:
         return True
     if request.suppression_corners == "Exact":
         return bool(np.float32(request.nms_iou_threshold) == 1)
