@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import enum
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -48,28 +51,33 @@ def test_all_names_are_there() -> None:
     assert all(part.isdecimal() for part in (major, minor, patch))
 
 
-def test_enumerations_have_exactly_these_members() -> None:
-    assert [member.name for member in DType] == [
-        "Int8", "BFloat16", "Int32", "Float32", "UInt8", "Float16",
-    ]  # fmt: skip
-    assert [member.name for member in Profile] == [
-        "Yolo26V1", "Yolo6V1", "Yolo8V1", "YoloDecodedV1", "YoloXV1", "Yolo5V1", "Yolo7V1",
-        "YoloAnchorDecodedV1", "Ssd300V1", "SsdMobile300V1", "SsdMobile320V1",
-        "SsdLiteMobile320V1", "EfficientDetV1", "DetrV1", "CenterNetV1", "RcnnStage1V1",
-    ]  # fmt: skip
-    assert [member.name for member in Task] == ["Detection", "Pose", "Segmentation"]
-    assert [member.name for member in ScoreActivation] == ["Identity", "Sigmoid", "Softmax"]
-    assert [member.name for member in MaskEncoding] == ["Probability", "Binary"]
-    assert [member.name for member in BoxUnit] == ["Pixels", "Normalised"]
-    assert [member.name for member in SuppressionCorners] == ["Integer", "Exact"]
-    assert [member.name for member in ResizePolicy] == [
-        "CenteredLetterbox", "TopLeftLetterbox", "Stretch",
-    ]  # fmt: skip
-    assert [member.name for member in ErrorCode] == [
-        "InvalidParameter", "InvalidTensor", "UnsupportedLayout", "UnsupportedRecipe",
-        "InvalidQuantization", "InvalidBuffer", "BufferOverlap", "ContextMismatch",
-        "ContextBusy", "FloatEnvironment", "ResourceLimit",
-    ]  # fmt: skip
+def stub_enumerations() -> dict[str, dict[str, int]]:
+    """Members and values of every enumeration in the stub of the extension module."""
+    tree = ast.parse(Path(boxdecode.__file__).with_name("_core.pyi").read_text(encoding="utf-8"))
+    return {
+        node.name: {
+            line.targets[0].id: line.value.value
+            for line in node.body
+            if isinstance(line, ast.Assign)
+            and isinstance(line.targets[0], ast.Name)
+            and isinstance(line.value, ast.Constant)
+        }
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and "enum.Enum" in map(ast.unparse, node.bases)
+    }
+
+
+def test_enumerations_are_those_of_the_stub() -> None:
+    """The profiles are compared with the catalogue of recipes in tests/docs."""
+    real = {
+        name: {member.name: member.value for member in value}
+        for name, value in vars(boxdecode._core).items()
+        if isinstance(value, type) and issubclass(value, enum.Enum)
+    }
+    assert {"DType", "ErrorCode", "Profile", "ScoreActivation", "Task"} <= set(real)
+    assert real == stub_enumerations()
+    for name, members in real.items():
+        assert list(members.values()) == list(range(len(members))), name
 
 
 def test_tensor_specs_are_values() -> None:

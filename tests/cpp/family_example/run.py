@@ -22,7 +22,7 @@ ASKED = {
     "cpp/src/boxdecode/geometry/boxes.cpp": "Relu",
     "tools/catalogue/families.cpp": "WrenV1",
 }
-COPIED = ("cmake", "cpp", "tools/catalogue", "python", "tests/python")
+COPIED = ("cmake", "cpp", "tools/catalogue", "python")
 
 
 def copy_tree(source: Path, tree: Path) -> None:
