@@ -152,6 +152,21 @@ Scene pairs_at_the_limit(std::uint32_t seed, std::size_t pairs, float threshold)
   return scene;
 }
 
+// Every box covers the point (0, 0). Corners on a lattice give equal IoUs and IoUs at the threshold, scores in eighths ties; a
+// few boxes have no area or one that FP32 rounds coarsely.
+Scene around_a_point(std::uint32_t seed, std::size_t count, bool lattice) {
+  Random random(seed);
+  Scene scene;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto side = [&] { return lattice ? static_cast<float>(random.below(17)) : random.between(0, 320); };
+    const auto odd = random.below(64);
+    const float scale = odd == 0 ? 0x1p-60F : odd == 1 ? 0x1p58F : 1.0F;
+    const float score = lattice ? static_cast<float>(random.below(9)) / 8 : random.between(0, 1);
+    scene.add({-side() * scale, -side() * scale, side() * scale, side() * scale}, score);
+  }
+  return scene;
+}
+
 float iou_of(const float *a, const float *b) {
   const float area_a = (a[2] - a[0]) * (a[3] - a[1]);
   const float area_b = (b[2] - b[0]) * (b[3] - b[1]);
@@ -256,6 +271,23 @@ TEST_P(EveryKernels, KeepsWhatTheRuleKeepsOfCrowdedAndWildScenes) {
         EXPECT_EQ(run(scene, params).indices, greedy(scene, threshold, false)) << threshold;
         params.class_ids = nms::ClassIds::Int64;
         EXPECT_EQ(run(scene, params).indices, greedy(scene, threshold, true)) << threshold;
+      }
+    }
+  }
+}
+
+TEST_P(EveryKernels, KeepsWhatTheRuleKeepsAroundAPoint) {
+  for (const double threshold : {0.0, 0.05, 0.25, 0.45, 0.5, 0.75, 0.95}) {
+    for (const bool lattice : {false, true}) {
+      for (const std::size_t count : {65U, 129U, 700U, 2600U}) {
+        const Scene scene = around_a_point(static_cast<std::uint32_t>(count), count, lattice);
+        nms::Params params;
+        params.iou_threshold = threshold;
+        const std::vector<std::int64_t> expected = greedy(scene, threshold, false);
+        EXPECT_EQ(run(scene, params).indices, expected) << count << ' ' << lattice << ' ' << threshold;
+        params.max_detections = static_cast<std::int64_t>(expected.size() * 3 / 4);
+        const std::vector<std::int64_t> first(expected.begin(), expected.begin() + *params.max_detections);
+        EXPECT_EQ(run(scene, params).indices, first) << count << ' ' << lattice << ' ' << threshold;
       }
     }
   }
@@ -875,6 +907,77 @@ TEST(NmsKernelForms, SuppressionAgrees) {
     }
     EXPECT_GT(total, 10000U);
   }
+}
+
+bool is_regular(float area) { return area >= 0x1p-100F && area <= 0x1p100F; }
+
+// What goes with each lane of a list.
+std::array<float, Blocks::count * NmsBlocks::lanes> shares_of(const Blocks &blocks, const NmsThreshold &threshold) {
+  std::array<float, Blocks::count * NmsBlocks::lanes> shares{};
+  for (std::size_t lane = 0; lane < shares.size(); ++lane) {
+    const float *const corners = blocks.floats.data() + lane / NmsBlocks::lanes * NmsBlocks::floats + lane % NmsBlocks::lanes;
+    const float area = (corners[16] - corners[0]) * (corners[24] - corners[8]);
+    shares[lane] = corners[0] == infinity ? infinity : is_regular(area) ? threshold.share * area : -infinity;
+  }
+  return shares;
+}
+
+TEST(NmsKernelForms, StepsToTheSuppressorAgree) {
+  Random random(16);
+  for (const NmsKernels *const form : vector_kernels()) {
+    std::array<std::size_t, 3> seen = {};
+    for (int i = 0; i < 40000; ++i) {
+      const double t =
+          std::array{0.0, 1e-7, 0.1, 0.25, 0.3, 1.0 / 3.0, 0.5, 0.75, 0.9}[static_cast<std::size_t>(random.below(9))];
+      const NmsThreshold threshold = detail::prepare_threshold(t);
+      const Blocks blocks = random_blocks(random);
+      const NmsBox box = random_box(random);
+      alignas(32) const auto shares = shares_of(blocks, threshold);
+      const float share = is_regular(box.area) ? threshold.share * box.area : -infinity;
+      const std::size_t expected = detail::scalar_nms_kernels.steps_to_suppressor(blocks.floats.data(), shares.data(), 2,
+                                                                                  Blocks::count, box, share, threshold);
+      EXPECT_EQ(form->steps_to_suppressor(blocks.floats.data(), shares.data(), 2, Blocks::count, box, share, threshold),
+                expected);
+      ++seen.at(expected);
+    }
+    EXPECT_GT(*std::min_element(seen.begin(), seen.end()), 1000U);
+  }
+}
+
+TEST(NmsKernelForms, SureSuppressionAgreesAndIsSure) {
+  Random random(17);
+  std::size_t total = 0;
+  for (const char *const name : detail::available_kernels()) {
+    detail::force_kernels(name);
+    const NmsKernels &form = detail::select_nms_kernels();
+    for (int i = 0; i < 20000; ++i) {
+      const double t = std::array{0.0, 1e-7, 0.1, 0.25, 1.0 / 3.0, 0.5, 0.75, 0.9}[static_cast<std::size_t>(random.below(8))];
+      const NmsThreshold threshold = detail::prepare_threshold(t);
+      const Blocks start = random_blocks(random);
+      std::array<NmsBox, 3> boxes{};
+      std::size_t count = 0;
+      for (std::size_t k = 0; k < boxes.size(); ++k) {
+        boxes.at(count) = random_box(random);
+        count += static_cast<std::size_t>(is_regular(boxes.at(count).area));
+      }
+      Blocks expected = start;
+      detail::scalar_nms_kernels.suppress_surely(expected.floats.data(), Blocks::count, boxes.data(), count,
+                                                 threshold.sure_share);
+      Blocks got = start;
+      form.suppress_surely(got.floats.data(), Blocks::count, boxes.data(), count, threshold.sure_share);
+      EXPECT_EQ(got.floats, expected.floats);
+      Blocks exact = start;
+      for (std::size_t k = 0; k < count; ++k) {
+        detail::scalar_nms_kernels.suppress_run(exact.floats.data(), 0, Blocks::count, boxes.at(k), threshold);
+      }
+      for (std::size_t lane = 0; lane < exact.floats.size(); ++lane) {
+        EXPECT_TRUE(got.floats.at(lane) == start.floats.at(lane) || exact.floats.at(lane) == infinity);
+        total += static_cast<std::size_t>(got.floats.at(lane) != start.floats.at(lane));
+      }
+    }
+  }
+  detail::force_kernels(nullptr);
+  EXPECT_GT(total, 10000U);
 }
 
 TEST(NmsKernelForms, OverlapsAgree) {

@@ -59,6 +59,15 @@ def spread(random: np.random.Generator, count: int) -> Scene:
     return Scene(boxes, _scores(random, count), random.integers(0, 5, count))
 
 
+def around_a_point(random: np.random.Generator, count: int) -> Scene:
+    """Every box covers one point; half of the corners on a lattice, for IoUs at the threshold."""
+    half = random.uniform(0, 320, (count, 4))
+    coarse = random.random(count) < 0.5
+    half[coarse] = np.rint(half[coarse] / 32) * 32
+    boxes = (np.array([320, 320, 320, 320]) + half * [-1, -1, 1, 1]).astype(np.float32)
+    return Scene(boxes, _scores(random, count), random.integers(0, 2, count))
+
+
 def lattice(random: np.random.Generator, count: int) -> Scene:
     """Small integers: touching and identical boxes, zero areas, IoUs that are simple fractions."""
     corner = random.integers(-8, 24, (count, 2)).astype(np.float64)

@@ -217,7 +217,13 @@ def test_agnostic_and_aware_at_many_sizes(count: int, kind: str) -> None:
 @pytest.mark.parametrize("threshold", [0.0, 0.05, 0.1, 0.3, 0.9, 0.99, 0.9999, 1.0])
 def test_every_threshold_on_medium_scenes(threshold: float) -> None:
     random = np.random.default_rng(11)
-    makers = (scenes.clustered, scenes.spread, scenes.lattice, scenes.wild)
+    makers = (
+        scenes.clustered,
+        scenes.spread,
+        scenes.around_a_point,
+        scenes.lattice,
+        scenes.wild,
+    )
     for make in makers:
         scene = make(random, 1500)
         got = ops.nms(scene.boxes, scene.scores, threshold)

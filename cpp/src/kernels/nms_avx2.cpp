@@ -238,6 +238,100 @@ std::uint32_t suppress_list(float *blocks, const std::uint32_t *list, std::size_
   return suppressed;
 }
 
+// Eight lanes and what of their areas would have to be shared.
+struct Lanes {
+  __m256 x1, y1, x2, y2, share;
+};
+
+Lanes lanes_at(const float *corners, __m256 sure_share_f32x8) {
+  Lanes part;
+  part.x1 = _mm256_load_ps(corners);
+  part.y1 = _mm256_load_ps(corners + lanes);
+  part.x2 = _mm256_load_ps(corners + 2 * lanes);
+  part.y2 = _mm256_load_ps(corners + 3 * lanes);
+  const __m256 area = _mm256_mul_ps(_mm256_sub_ps(part.x2, part.x1), _mm256_sub_ps(part.y2, part.y1));
+  const __m256 regular = _mm256_and_ps(_mm256_cmp_ps(area, _mm256_set1_ps(0x1p-100F), _CMP_GE_OQ),
+                                       _mm256_cmp_ps(area, _mm256_set1_ps(0x1p100F), _CMP_LE_OQ));
+  part.share = _mm256_blendv_ps(gone_f32x8(), _mm256_mul_ps(sure_share_f32x8, area), regular);
+  return part;
+}
+
+__m256 surely_suppressed(const Lanes &part, const Query &box, __m256 share_f32x8) {
+  const __m256 width = _mm256_sub_ps(_mm256_min_ps(part.x2, box.x2), _mm256_max_ps(part.x1, box.x1));
+  const __m256 height = _mm256_sub_ps(_mm256_min_ps(part.y2, box.y2), _mm256_max_ps(part.y1, box.y1));
+  const __m256 inter = _mm256_mul_ps(_mm256_max_ps(width, _mm256_setzero_ps()), height);
+  return _mm256_cmp_ps(inter, _mm256_add_ps(part.share, share_f32x8), _CMP_GT_OQ);
+}
+
+void suppress_surely(float *corners, std::size_t blocks, const NmsBox *boxes, std::size_t count, float sure_share) {
+  const __m256 sure_share_f32x8 = _mm256_set1_ps(sure_share);
+  for (std::size_t block = 0; block < blocks; block += 2) {
+    float *const at = corners + block * NmsBlocks::floats;
+    const Lanes even = lanes_at(at, sure_share_f32x8);
+    const Lanes odd = lanes_at(at + NmsBlocks::floats, sure_share_f32x8);
+    __m256 even_out = _mm256_setzero_ps();
+    __m256 odd_out = _mm256_setzero_ps();
+    for (std::size_t k = 0; k < count; ++k) {
+      const Query box = broadcast(boxes[k]);
+      const __m256 share_f32x8 = _mm256_mul_ps(sure_share_f32x8, box.area);
+      even_out = _mm256_or_ps(even_out, surely_suppressed(even, box, share_f32x8));
+      odd_out = _mm256_or_ps(odd_out, surely_suppressed(odd, box, share_f32x8));
+    }
+    _mm256_store_ps(at, _mm256_blendv_ps(even.x1, gone_f32x8(), even_out));
+    _mm256_store_ps(at + NmsBlocks::floats, _mm256_blendv_ps(odd.x1, gone_f32x8(), odd_out));
+  }
+}
+
+// Lanes of which FP32 proves that they suppress the query.
+__m256 surely_suppressing(const Overlap &part, const Judge &judge) {
+  const __m256 inter = _mm256_mul_ps(part.width, part.height);
+  const __m256 area = _mm256_mul_ps(_mm256_sub_ps(part.x2, part.x1), _mm256_sub_ps(part.y2, part.y1));
+  const __m256 both = _mm256_sub_ps(_mm256_add_ps(judge.query.area, area), inter);
+  return _mm256_and_ps(part.lanes, _mm256_cmp_ps(inter, _mm256_mul_ps(both, judge.high), _CMP_GT_OQ));
+}
+
+bool suppresses_exactly(const Overlap &part, const Query &query, const NmsThreshold &threshold) {
+  const __m256 inter = _mm256_mul_ps(part.width, part.height);
+  const __m256 area = _mm256_mul_ps(_mm256_sub_ps(part.x2, part.x1), _mm256_sub_ps(part.y2, part.y1));
+  const __m256 both = _mm256_sub_ps(_mm256_add_ps(query.area, area), inter);
+  return _mm256_movemask_ps(_mm256_and_ps(part.lanes, exceeds_exactly(inter, both, threshold))) != 0;
+}
+
+// Lanes that may suppress the query: they share more than their part of both areas.
+__m256 maybe_suppressing(const float *corners, const float *shares, const Query &query, __m256 share_f32x8) {
+  const __m256 width = _mm256_sub_ps(_mm256_min_ps(query.x2, _mm256_load_ps(corners + 2 * lanes)),
+                                     _mm256_max_ps(query.x1, _mm256_load_ps(corners)));
+  const __m256 height = _mm256_sub_ps(_mm256_min_ps(query.y2, _mm256_load_ps(corners + 3 * lanes)),
+                                      _mm256_max_ps(query.y1, _mm256_load_ps(corners + lanes)));
+  // One side is clamped, so that two negative ones make no positive area.
+  const __m256 inter = _mm256_mul_ps(_mm256_max_ps(width, _mm256_setzero_ps()), height);
+  return _mm256_cmp_ps(inter, _mm256_add_ps(share_f32x8, _mm256_load_ps(shares)), _CMP_GT_OQ);
+}
+
+std::size_t steps_to_suppressor(const float *blocks, const float *shares, std::size_t first, std::size_t last,
+                                const NmsBox &box, float share, const NmsThreshold &threshold) {
+  const Judge judge = broadcast(box, threshold);
+  const __m256 share_f32x8 = _mm256_set1_ps(share);
+  for (std::size_t block = first; block < last; block += 2) {
+    const float *const corners = blocks + block * NmsBlocks::floats;
+    const __m256 maybe =
+        _mm256_or_ps(maybe_suppressing(corners, shares + block * lanes, judge.query, share_f32x8),
+                     maybe_suppressing(corners + NmsBlocks::floats, shares + (block + 1) * lanes, judge.query, share_f32x8));
+    if (_mm256_testz_ps(maybe, maybe) != 0) {
+      continue;
+    }
+    // Both blocks at once: which of the two it was is a guess that a branch would lose half the time.
+    const Overlap even = overlap_at(corners, judge.query);
+    const Overlap odd = overlap_at(corners + NmsBlocks::floats, judge.query);
+    const __m256 surely = _mm256_or_ps(surely_suppressing(even, judge), surely_suppressing(odd, judge));
+    if (_mm256_testz_ps(surely, surely) == 0 || suppresses_exactly(even, judge.query, threshold) ||
+        suppresses_exactly(odd, judge.query, threshold)) {
+      return (block - first) / 2;
+    }
+  }
+  return (last - first) / 2;
+}
+
 std::size_t overlaps(const float *blocks, std::size_t first, std::size_t last, const NmsBox &box, std::uint32_t *positions,
                      float *ious) {
   const Query query = broadcast(box);
@@ -290,7 +384,17 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
-const NmsKernels avx2_nms_kernels = {"avx2",       check_rows,    bucket_scores, grid_buckets,
-                                     suppress_run, suppress_list, overlaps,      first_largest};
+const NmsKernels avx2_nms_kernels = {
+    .name = "avx2",
+    .check_rows = check_rows,
+    .bucket_scores = bucket_scores,
+    .grid_buckets = grid_buckets,
+    .suppress_run = suppress_run,
+    .suppress_list = suppress_list,
+    .suppress_surely = suppress_surely,
+    .steps_to_suppressor = steps_to_suppressor,
+    .overlaps = overlaps,
+    .first_largest = first_largest,
+};
 
 }  // namespace simaai::kernels::detail

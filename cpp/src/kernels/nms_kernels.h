@@ -23,6 +23,8 @@ struct NmsThreshold {
   float low;
   float high;
   std::uint32_t tie_suppresses;  ///< 0 or 1
+  float share;       ///< low/(1 + low), a little less: boxes that share no more of the sum of their areas do not exceed
+  float sure_share;  ///< high/(1 + high), a little more: boxes that share more of it do
 };
 
 /// A box that others are held against.
@@ -76,6 +78,18 @@ struct NmsKernels {
   /// The same for a list of blocks, in which one may stand twice.
   std::uint32_t (*suppress_list)(float *blocks, const std::uint32_t *list, std::size_t count, const NmsBox &box,
                                  const NmsThreshold &threshold);
+
+  /// Takes out every lane that one of boxes[0..count) surely suppresses: RN32(max(width, 0)·height) of what they share is above
+  /// RN32(RN32(sure_share·area of the lane) + RN32(sure_share·area of the box)), with areas in [2^-100, 2^100]; a lane with
+  /// another area stays. `blocks` is even. Boxes whose IoU is within the slack of sure_share are left to the other kernels.
+  void (*suppress_surely)(float *corners, std::size_t blocks, const NmsBox *boxes, std::size_t count, float sure_share);
+
+  /// Holds a box against blocks first..last−1 in steps of two and leaves at the first step in which a lane suppresses it.
+  /// Returns how many steps came before, (last − first)/2 when nothing suppresses it. first and last are even. shares[i] goes
+  /// with lane i, `share` with the box: RN32(threshold.share·area), or −inf for an area outside [2^-100, 2^100]; +inf in a lane
+  /// that does not count. A lane may suppress the box only if it shares more than the sum of both.
+  std::size_t (*steps_to_suppressor)(const float *blocks, const float *shares, std::size_t first, std::size_t last,
+                                     const NmsBox &box, float share, const NmsThreshold &threshold);
 
   /// Writes the positions of the lanes of blocks first..last−1 that overlap the box and their IoUs, ascending; an IoU that is
   /// not a number is left out. Room for all those lanes. Returns how many.

@@ -207,6 +207,72 @@ std::uint32_t suppress_list(float *blocks, const std::uint32_t *list, std::size_
   return suppressed;
 }
 
+void suppress_surely(float *corners, std::size_t blocks, const NmsBox *boxes, std::size_t count, float sure_share) {
+  for (std::size_t i = 0; i < blocks * lanes; i += half) {
+    float *const at = corners + i / lanes * NmsBlocks::floats + i % lanes;
+    const float32x4_t x1 = vld1q_f32(at);
+    const float32x4_t y1 = vld1q_f32(at + lanes);
+    const float32x4_t x2 = vld1q_f32(at + 2 * lanes);
+    const float32x4_t y2 = vld1q_f32(at + 3 * lanes);
+    const float32x4_t area = vmulq_f32(vsubq_f32(x2, x1), vsubq_f32(y2, y1));
+    const uint32x4_t regular = vandq_u32(vcgeq_f32(area, vdupq_n_f32(0x1p-100F)), vcleq_f32(area, vdupq_n_f32(0x1p100F)));
+    const float32x4_t share = vbslq_f32(regular, vmulq_n_f32(area, sure_share), gone_f32x4());
+    uint32x4_t out = vdupq_n_u32(0);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Query box = broadcast(boxes[k]);
+      const float32x4_t width = vsubq_f32(vminq_f32(x2, box.x2), vmaxq_f32(x1, box.x1));
+      const float32x4_t height = vsubq_f32(vminq_f32(y2, box.y2), vmaxq_f32(y1, box.y1));
+      const float32x4_t inter = vmulq_f32(vmaxq_f32(width, vdupq_n_f32(0.0F)), height);
+      out = vorrq_u32(out, vcgtq_f32(inter, vaddq_f32(share, vmulq_n_f32(box.area, sure_share))));
+    }
+    vst1q_f32(at, vbslq_f32(out, gone_f32x4(), x1));
+  }
+}
+
+// Whether a lane suppresses the query.
+bool part_suppresses(const float *corners, const Query &query, const NmsThreshold &threshold) {
+  const Overlap part = overlap_at(corners, query);
+  const float32x4_t inter = vmulq_f32(part.width, part.height);
+  const float32x4_t area = vmulq_f32(vsubq_f32(part.x2, part.x1), vsubq_f32(part.y2, part.y1));
+  const float32x4_t both = vsubq_f32(vaddq_f32(query.area, area), inter);
+  const uint32x4_t surely = vandq_u32(part.lanes, vcgtq_f32(inter, vmulq_n_f32(both, threshold.high)));
+  return vmaxvq_u32(surely) != 0 || vmaxvq_u32(vandq_u32(part.lanes, exceeds_exactly(inter, both, threshold))) != 0;
+}
+
+// Lanes that may suppress the query: they share more than their part of both areas.
+uint32x4_t maybe_suppressing(const float *corners, const float *shares, const Query &query, float32x4_t share_f32x4) {
+  const float32x4_t width =
+      vsubq_f32(vminq_f32(query.x2, vld1q_f32(corners + 2 * lanes)), vmaxq_f32(query.x1, vld1q_f32(corners)));
+  const float32x4_t height =
+      vsubq_f32(vminq_f32(query.y2, vld1q_f32(corners + 3 * lanes)), vmaxq_f32(query.y1, vld1q_f32(corners + lanes)));
+  // One side is clamped, so that two negative ones make no positive area.
+  const float32x4_t inter = vmulq_f32(vmaxq_f32(width, vdupq_n_f32(0.0F)), height);
+  return vcgtq_f32(inter, vaddq_f32(share_f32x4, vld1q_f32(shares)));
+}
+
+std::size_t steps_to_suppressor(const float *blocks, const float *shares, std::size_t first, std::size_t last,
+                                const NmsBox &box, float share, const NmsThreshold &threshold) {
+  const Query query = broadcast(box);
+  const float32x4_t share_f32x4 = vdupq_n_f32(share);
+  for (std::size_t block = first; block < last; block += 2) {
+    const float *const even = blocks + block * NmsBlocks::floats;
+    const float *const odd = even + NmsBlocks::floats;
+    const float *const share_of = shares + block * lanes;
+    const uint32x4_t maybe_even = vorrq_u32(maybe_suppressing(even, share_of, query, share_f32x4),
+                                            maybe_suppressing(even + half, share_of + half, query, share_f32x4));
+    const uint32x4_t maybe_odd = vorrq_u32(maybe_suppressing(odd, share_of + lanes, query, share_f32x4),
+                                           maybe_suppressing(odd + half, share_of + lanes + half, query, share_f32x4));
+    if (vmaxvq_u32(vorrq_u32(maybe_even, maybe_odd)) == 0) {
+      continue;
+    }
+    if (part_suppresses(even, query, threshold) || part_suppresses(even + half, query, threshold) ||
+        part_suppresses(odd, query, threshold) || part_suppresses(odd + half, query, threshold)) {
+      return (block - first) / 2;
+    }
+  }
+  return (last - first) / 2;
+}
+
 std::size_t overlaps(const float *blocks, std::size_t first, std::size_t last, const NmsBox &box, std::uint32_t *positions,
                      float *ious) {
   const Query query = broadcast(box);
@@ -262,7 +328,17 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
-const NmsKernels neon_nms_kernels = {"neon",       check_rows,    bucket_scores, grid_buckets,
-                                     suppress_run, suppress_list, overlaps,      first_largest};
+const NmsKernels neon_nms_kernels = {
+    .name = "neon",
+    .check_rows = check_rows,
+    .bucket_scores = bucket_scores,
+    .grid_buckets = grid_buckets,
+    .suppress_run = suppress_run,
+    .suppress_list = suppress_list,
+    .suppress_surely = suppress_surely,
+    .steps_to_suppressor = steps_to_suppressor,
+    .overlaps = overlaps,
+    .first_largest = first_largest,
+};
 
 }  // namespace simaai::kernels::detail

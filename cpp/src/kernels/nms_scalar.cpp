@@ -81,11 +81,14 @@ Shared share(const float *corners, const NmsBox &box) {
   return Shared{width > 0.0F && height > 0.0F, inter, (box.area + area) - inter};
 }
 
+bool exceeds(const Shared &shared, const NmsThreshold &threshold) {
+  return shared.overlap && exceeds(shared.inter, shared.both, threshold);
+}
+
 std::uint32_t suppress_block(float *block, const NmsBox &box, const NmsThreshold &threshold) {
   std::uint32_t suppressed = 0;
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    const Shared shared = share(block + lane, box);
-    if (shared.overlap && exceeds(shared.inter, shared.both, threshold)) {
+    if (exceeds(share(block + lane, box), threshold)) {
       block[lane] = std::numeric_limits<float>::infinity();
       ++suppressed;
     }
@@ -109,6 +112,33 @@ std::uint32_t suppress_list(float *blocks, const std::uint32_t *list, std::size_
     suppressed += suppress_block(blocks + std::size_t{list[i]} * NmsBlocks::floats, box, threshold);
   }
   return suppressed;
+}
+
+void suppress_surely(float *corners, std::size_t blocks, const NmsBox *boxes, std::size_t count, float sure_share) {
+  for (std::size_t i = 0; i < blocks * lanes; ++i) {
+    float *const lane = corners + i / lanes * NmsBlocks::floats + i % lanes;
+    const float area = (lane[2 * lanes] - lane[0]) * (lane[3 * lanes] - lane[lanes]);
+    if (!(area >= 0x1p-100F && area <= 0x1p100F)) {
+      continue;
+    }
+    bool out = false;
+    for (std::size_t k = 0; k < count; ++k) {
+      const float width = least_of(lane[2 * lanes], boxes[k].x2) - largest_of(lane[0], boxes[k].x1);
+      const float height = least_of(lane[3 * lanes], boxes[k].y2) - largest_of(lane[lanes], boxes[k].y1);
+      out = out || largest_of(width, 0.0F) * height > sure_share * area + sure_share * boxes[k].area;
+    }
+    lane[0] = out ? std::numeric_limits<float>::infinity() : lane[0];
+  }
+}
+
+std::size_t steps_to_suppressor(const float *blocks, const float *, std::size_t first, std::size_t last, const NmsBox &box,
+                                float, const NmsThreshold &threshold) {
+  for (std::size_t i = first * lanes; i < last * lanes; ++i) {
+    if (exceeds(share(blocks + i / lanes * NmsBlocks::floats + i % lanes, box), threshold)) {
+      return (i / lanes - first) / 2;
+    }
+  }
+  return (last - first) / 2;
 }
 
 std::size_t overlaps(const float *blocks, std::size_t first, std::size_t last, const NmsBox &box, std::uint32_t *positions,
@@ -138,7 +168,17 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
-const NmsKernels scalar_nms_kernels = {"scalar",     check_rows,    bucket_scores, grid_buckets,
-                                       suppress_run, suppress_list, overlaps,      first_largest};
+const NmsKernels scalar_nms_kernels = {
+    .name = "scalar",
+    .check_rows = check_rows,
+    .bucket_scores = bucket_scores,
+    .grid_buckets = grid_buckets,
+    .suppress_run = suppress_run,
+    .suppress_list = suppress_list,
+    .suppress_surely = suppress_surely,
+    .steps_to_suppressor = steps_to_suppressor,
+    .overlaps = overlaps,
+    .first_largest = first_largest,
+};
 
 }  // namespace simaai::kernels::detail

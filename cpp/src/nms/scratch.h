@@ -38,7 +38,7 @@ public:
   // Suppression. Boxes in blocks of eight lanes.
   float *corners = nullptr;           ///< 4 · lane_count(capacity)
   std::uint32_t *lane_ids = nullptr;  ///< which element a lane holds; in a grid: where an element's x1 is
-  float *lane_scores = nullptr;       ///< soft methods: what each lane's score has decayed to; lane_count(capacity)
+  float *lane_scores = nullptr;       ///< soft: what each lane's score has decayed to; hard: shares; lane_count(capacity)
   std::uint32_t *kept = nullptr;
   float *kept_scores = nullptr;
 
