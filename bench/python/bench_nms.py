@@ -30,11 +30,14 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Call = Callable[[], Any]
+Row = tuple[str, int, float]  # kind, boxes, IoU threshold
 
 THRESHOLD = 0.5
 SIZES = (100, 1000, 8400, 30000)
 CLASSES = 80
-KINDS = ("clustered", "sparse", "crowded", "class-aware")
+KINDS = ("clustered", "sparse", "crowded", "class-aware", "one point")
+POINT_SIZES = (1000, 8400, 30000)
+POINT_THRESHOLDS = (0.3, 0.45, 0.6, 0.75)
 LIBRARIES = ("OMP", "MKL", "OPENBLAS", "NUMBA", "RAYON")
 ONE_THREAD = dict.fromkeys((f"{name}_NUM_THREADS" for name in LIBRARIES), "1")
 
@@ -44,15 +47,17 @@ class Scene:
     boxes: Floats
     scores: Floats
     class_ids: Ints | None
+    threshold: float = THRESHOLD
 
 
-def make_scene(kind: str, count: int) -> Scene:
+def make_scene(kind: str, count: int, threshold: float = THRESHOLD) -> Scene:
     """Boxes in no order, with uniform scores.
 
     clustered: 20 boxes on each object, centre and size jittered; some objects overlap.
     sparse: nearly every box stands alone and is kept.
     crowded: 16 to 256 px on 1280 x 1280 px, aspect 1/2 to 2: most boxes overlap many others a bit.
     class-aware: as clustered, 80 classes, each object of one class.
+    one point: every box covers the centre of 640 x 640 px, its corners uniform around it.
     """
     random = np.random.default_rng([count, KINDS.index(kind)])
     scores = random.random(count, dtype=np.float32)
@@ -70,12 +75,15 @@ def make_scene(kind: str, count: int) -> Scene:
     elif kind == "sparse":
         top_left = random.uniform(0, np.sqrt(count) * 60, (count, 2))
         extent = random.uniform(10, 60, (count, 2))
+    elif kind == "one point":
+        top_left = random.uniform(0, 320, (count, 2))
+        extent = random.uniform(320, 640, (count, 2)) - top_left
     else:
         top_left = random.uniform(0, 1280, (count, 2))
         width = np.exp(random.uniform(np.log(16), np.log(256), count))
         extent = np.stack([width, width * random.uniform(0.5, 2, count)], axis=1)
     boxes = np.concatenate([top_left, top_left + extent], axis=1).astype(np.float32)
-    return Scene(boxes, scores, class_ids)
+    return Scene(boxes, scores, class_ids, threshold)
 
 
 # ---- implementations: from a scene to a call without arguments, None where it cannot do it -------
@@ -85,8 +93,8 @@ def ours(scene: Scene) -> Call:
     from boxdecode import ops
 
     if scene.class_ids is None:
-        return lambda: ops.nms(scene.boxes, scene.scores, THRESHOLD)
-    return lambda: ops.batched_nms(scene.boxes, scene.scores, scene.class_ids, THRESHOLD)
+        return lambda: ops.nms(scene.boxes, scene.scores, scene.threshold)
+    return lambda: ops.batched_nms(scene.boxes, scene.scores, scene.class_ids, scene.threshold)
 
 
 def torchvision(scene: Scene) -> Call:
@@ -96,9 +104,9 @@ def torchvision(scene: Scene) -> Call:
     torch.set_num_threads(1)
     boxes, scores = torch.from_numpy(scene.boxes), torch.from_numpy(scene.scores)
     if scene.class_ids is None:
-        return lambda: ops.nms(boxes, scores, THRESHOLD)
+        return lambda: ops.nms(boxes, scores, scene.threshold)
     class_ids = torch.from_numpy(scene.class_ids)
-    return lambda: ops.batched_nms(boxes, scores, class_ids, THRESHOLD)
+    return lambda: ops.batched_nms(boxes, scores, class_ids, scene.threshold)
 
 
 def openvino(scene: Scene) -> Call | None:
@@ -111,7 +119,7 @@ def openvino(scene: Scene) -> Call | None:
     boxes = opset.parameter([1, count, 4], np.float32)
     scores = opset.parameter([1, 1, count], np.float32)
     most = opset.constant(count, np.int64)
-    iou, gate = opset.constant(THRESHOLD, np.float32), opset.constant(-1.0, np.float32)
+    iou, gate = opset.constant(scene.threshold, np.float32), opset.constant(-1.0, np.float32)
     node = opset.non_max_suppression(
         boxes, scores, most, iou, gate, box_encoding="corner", sort_result_descending=False
     )
@@ -149,7 +157,7 @@ def onnxruntime(scene: Scene) -> Call | None:
         [helper.make_tensor_value_info("selected", TensorProto.INT64, [None, 3])],
         [
             helper.make_tensor("most", TensorProto.INT64, [1], [count]),
-            helper.make_tensor("iou", TensorProto.FLOAT, [1], [THRESHOLD]),
+            helper.make_tensor("iou", TensorProto.FLOAT, [1], [scene.threshold]),
         ],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
@@ -170,9 +178,9 @@ def opencv(scene: Scene) -> Call:
     xywh = scene.boxes.copy()
     xywh[:, 2:] -= xywh[:, :2]
     if scene.class_ids is None:
-        return lambda: cv2.dnn.NMSBoxes(xywh, scene.scores, 0.0, THRESHOLD)
+        return lambda: cv2.dnn.NMSBoxes(xywh, scene.scores, 0.0, scene.threshold)
     class_ids = scene.class_ids.astype(np.int32)
-    return lambda: cv2.dnn.NMSBoxesBatched(xywh, scene.scores, class_ids, 0.0, THRESHOLD)
+    return lambda: cv2.dnn.NMSBoxesBatched(xywh, scene.scores, class_ids, 0.0, scene.threshold)
 
 
 def powerboxes(scene: Scene) -> Call | None:
@@ -181,7 +189,7 @@ def powerboxes(scene: Scene) -> Call | None:
     import powerboxes as pb
 
     scores = scene.scores.astype(np.float64)
-    return lambda: pb.nms(scene.boxes, scores, THRESHOLD, 0.0)
+    return lambda: pb.nms(scene.boxes, scores, scene.threshold, 0.0)
 
 
 def powerboxes_rtree(scene: Scene) -> Call | None:
@@ -191,7 +199,7 @@ def powerboxes_rtree(scene: Scene) -> Call | None:
 
     boxes = scene.boxes.astype(np.float64)
     scores = scene.scores.astype(np.float64)
-    return lambda: pb.rtree_nms(boxes, scores, THRESHOLD, 0.0)
+    return lambda: pb.rtree_nms(boxes, scores, scene.threshold, 0.0)
 
 
 def lsnms(scene: Scene) -> Call:
@@ -201,7 +209,7 @@ def lsnms(scene: Scene) -> Call:
     scores = scene.scores.astype(np.float64)
     class_ids = scene.class_ids
     return lambda: implementation.nms(
-        boxes, scores, iou_threshold=THRESHOLD, score_threshold=0.0, class_ids=class_ids
+        boxes, scores, iou_threshold=scene.threshold, score_threshold=0.0, class_ids=class_ids
     )
 
 
@@ -232,11 +240,13 @@ def measure(call: Call, seconds: float) -> float:
 def run_child(name: str, sizes: list[int], kinds: list[str], seconds: float) -> None:
     results = []
     for kind in kinds:
-        for size in sizes:
-            call = IMPLEMENTATIONS[name][0](make_scene(kind, size))
-            if call is not None:
-                kept = len(call())
-                results.append([kind, size, kept, measure(call, seconds)])
+        point = kind == "one point"
+        for size in [size for size in sizes if not point or size in POINT_SIZES]:
+            for threshold in POINT_THRESHOLDS if point else (THRESHOLD,):
+                call = IMPLEMENTATIONS[name][0](make_scene(kind, size, threshold))
+                if call is not None:
+                    kept = len(call())
+                    results.append([kind, size, threshold, kept, measure(call, seconds)])
     json.dump(results, sys.stdout)
 
 
@@ -266,15 +276,14 @@ def microseconds(value: float) -> str:
     return f"{value * 1e6:,.1f}" if value < 1e-3 else f"{value * 1e6:,.0f}"
 
 
-def table(results: dict[str, dict[tuple[str, int], tuple[int, float]]]) -> str:
+def table(results: dict[str, dict[Row, tuple[int, float]]]) -> str:
     names = list(results)
-    head = ["scene", "N", *names]
+    head = ["scene", "N", "IoU", *names]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for kind, size in results["ours"]:
-        own = results["ours"][kind, size]
-        cells = [kind, str(size)]
+    for row, own in results["ours"].items():
+        cells = [str(part) for part in row]
         for name in names:
-            entry = results[name].get((kind, size))
+            entry = results[name].get(row)
             if entry is None:
                 cells.append("")
             elif name == "ours":
@@ -299,7 +308,7 @@ def main() -> None:
         run_child(arguments.child, arguments.sizes, arguments.kinds, arguments.seconds)
         return
 
-    results: dict[str, dict[tuple[str, int], tuple[int, float]]] = {}
+    results: dict[str, dict[Row, tuple[int, float]]] = {}
     versions = []
     for name, (_, distribution) in IMPLEMENTATIONS.items():
         if arguments.only is not None and name not in {"ours", *arguments.only}:
@@ -317,7 +326,7 @@ def main() -> None:
             print(f"{name}: failed, left out", file=sys.stderr)
             continue
         rows = json.loads(finished.stdout)
-        results[name] = {(kind, size): (kept, seconds) for kind, size, kept, seconds in rows}
+        results[name] = {(kind, size, iou): (kept, spent) for kind, size, iou, kept, spent in rows}
         versions.append(f"{name} {found}")
     if "ours" not in results:
         sys.exit("boxdecode itself is not installed: pip install . first")
@@ -327,7 +336,7 @@ def main() -> None:
             f"CPU: {cpu_name()}, one thread.",
             f"Python {platform.python_version()}, NumPy {np.__version__}.",
             f"Versions: {', '.join(versions)}. Commit {commit()}.",
-            f"IoU threshold {THRESHOLD}. Ours in µs; the others as a ratio to ours (and µs).",
+            "Ours in µs; the others as a ratio to ours (and µs).",
             "",
             table(results),
         ]
