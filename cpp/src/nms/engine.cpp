@@ -1,8 +1,11 @@
 #include "nms/engine.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "kernels/dispatch.h"
@@ -37,10 +40,13 @@ float narrow(double value) {
   return static_cast<float>(value);
 }
 
-std::string number(float value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
-  return text;
+// As many significant digits as it takes to tell the value from every other of its type.
+template <class T>
+std::string text_of(T value) {
+  std::array<char, 40> characters;
+  const auto end = std::to_chars(characters.data(), characters.data() + characters.size(), value, std::chars_format::general,
+                                 std::numeric_limits<T>::max_digits10);
+  return {characters.data(), end.ptr};
 }
 
 Error describe_row(const float *box, float score, std::size_t row) {
@@ -54,14 +60,14 @@ Error describe_row(const float *box, float score, std::size_t row) {
     message += '(';
     for (int corner = 0; corner < 4; ++corner) {
       message += corner == 0 ? "" : ", ";
-      message += number(box[corner]);
+      message += text_of(box[corner]);
     }
     message += "); ";
     message += box_is_finite(box)
                    ? "x1, y1, x2, y2 need x2 >= x1 and y2 >= y1. Are the boxes cxcywh or xywh? Convert them to xyxy first"
                    : "all four coordinates must be finite";
   } else {
-    message += number(score);
+    message += text_of(score);
     message += "; a score must be ";
     message += std::isnan(score) ? "a number" : "finite in the soft methods";
   }
@@ -151,30 +157,33 @@ std::size_t suppress_hard_by_class(const NmsSettings &settings, NmsScratch &scra
 
 }  // namespace
 
+const NmsKernels *nms_kernels_of(std::string_view name) noexcept {
+  struct Pair {
+    std::string_view name;
+    const NmsKernels *kernels;
+  };
+  constexpr static std::array pairs = {
+    Pair{"scalar", &scalar_nms_kernels},
+#if defined(SIMA_KERNELS_X86)
+    Pair{"avx2", &avx2_nms_kernels},
+#elif defined(SIMA_KERNELS_ARM)
+    Pair{"neon", &neon_nms_kernels},
+    Pair{"neon_dotprod", &neon_nms_kernels},
+#endif
+  };
+  const auto *const found = std::find_if(pairs.begin(), pairs.end(), [name](const Pair &pair) { return pair.name == name; });
+  return found == pairs.end() ? nullptr : found->kernels;
+}
+
 const NmsKernels &select_nms_kernels() noexcept {
   // The set that a plan of the other operator would get, which a test may have forced.
-  const char *const name = select_kernels().name;
-#if defined(SIMA_KERNELS_X86)
-  if (std::strcmp(name, "avx2") == 0) {
-    return avx2_nms_kernels;
-  }
-#elif defined(SIMA_KERNELS_ARM)
-  if (std::strncmp(name, "neon", 4) == 0) {
-    return neon_nms_kernels;
-  }
-#endif
-  (void)name;
-  return scalar_nms_kernels;
+  const NmsKernels *const kernels = nms_kernels_of(select_kernels().name);
+  return kernels == nullptr ? scalar_nms_kernels : *kernels;
 }
 
 std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::string &prefix) {
   const auto refuse = [&prefix](const char *name, const std::string &message) {
     return Error{ErrorCode::InvalidParameter, prefix + name, prefix + name + " " + message};
-  };
-  const auto text = [](double value) {
-    char characters[40];
-    std::snprintf(characters, sizeof characters, "%.17g", value);
-    return std::string(characters);
   };
   if (!float_environment_is_default()) {
     return Error{ErrorCode::FloatEnvironment, "", float_environment_message};
@@ -189,18 +198,18 @@ std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::st
   }
   settings.method = params.method;
   if (!(params.iou_threshold >= 0.0 && params.iou_threshold <= 1.0)) {
-    return refuse("iou_threshold", "is " + text(params.iou_threshold) + "; it must be in [0, 1]");
+    return refuse("iou_threshold", "is " + text_of(params.iou_threshold) + "; it must be in [0, 1]");
   }
   settings.iou_threshold = params.iou_threshold;
   settings.threshold = prepare_threshold(params.iou_threshold);
   settings.sigma = narrow(params.sigma);
   if (!(settings.sigma > 0.0F && std::isfinite(settings.sigma))) {
-    return refuse("sigma", "is " + text(params.sigma) + "; as FP32 it must be finite and > 0");
+    return refuse("sigma", "is " + text_of(params.sigma) + "; as FP32 it must be finite and > 0");
   }
   if (params.score_threshold.has_value()) {
     const double threshold = *params.score_threshold;
     if (!std::isfinite(threshold)) {
-      return refuse("score_threshold", "is " + text(threshold) + "; it must be finite, or left out to keep every score");
+      return refuse("score_threshold", "is " + text_of(threshold) + "; it must be finite, or left out to keep every score");
     }
     settings.has_score_threshold = true;
     settings.score_threshold = narrow(threshold);

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nms/engine.h"
+#include "nms/scratch.h"
+#include "nms/settings.h"
 
 /// A grid of boxes by size and centre, so that a kept box looks only where a box that it can suppress may lie.
 /// In: rows of one group in score order. Out: their lanes in scratch.corners, gathered by cell. Never: a missed pair; pairs

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nms/engine.h"
+#include "nms/scratch.h"
+#include "nms/settings.h"
 
 namespace simaai::kernels::detail {
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
-#include <functional>
 #include <limits>
 
 #include "nms/engine.h"
@@ -89,6 +87,112 @@ Status overlapping(const Range &output, const Range &other) {
                std::string(output.name) + " shares bytes with " + other.name + "; give it memory of its own"};
 }
 
+// The class ids of a call, whatever their type.
+struct GivenIds {
+  ClassIds type = ClassIds::None;
+  std::size_t count = 0;
+  std::size_t alignment = 1;
+  Range range{"class_ids", nullptr, 0};
+};
+
+GivenIds given_ids(const Inputs &inputs) {
+  const auto describe = []<class Id>(ClassIds type, std::span<const Id> ids) {
+    return GivenIds{type, ids.size(), alignof(Id), range_of("class_ids", ids.data(), ids.size())};
+  };
+  if (const auto *const ids_32 = std::get_if<std::span<const std::int32_t>>(&inputs.class_ids)) {
+    return describe(ClassIds::Int32, *ids_32);
+  }
+  if (const auto *const ids_64 = std::get_if<std::span<const std::int64_t>>(&inputs.class_ids)) {
+    return describe(ClassIds::Int64, *ids_64);
+  }
+  return {};
+}
+
+Status check_inputs(const detail::PlanState &state, const Inputs &inputs, const GivenIds &ids) {
+  const std::size_t count = inputs.scores.size();
+  const auto capacity = static_cast<std::size_t>(state.params.capacity);
+  if (count > capacity) {
+    return refuse_buffer("scores",
+                         "has " + std::to_string(count) + " elements; the plan has a capacity of " + std::to_string(capacity));
+  }
+  if (inputs.boxes.size() != 4 * count) {
+    return refuse_buffer("boxes", "has " + std::to_string(inputs.boxes.size()) + " elements; " + std::to_string(count) +
+                                      " scores need " + std::to_string(4 * count));
+  }
+  if (ids.type != state.params.class_ids) {
+    constexpr std::array<const char *, 3> names = {"none", "int32", "int64"};
+    return refuse_buffer("class_ids", std::string("has the type ") + names[static_cast<std::size_t>(ids.type)] +
+                                          "; the plan was made for " + names[static_cast<std::size_t>(state.params.class_ids)]);
+  }
+  if (ids.type != ClassIds::None && ids.count != count) {
+    return refuse_buffer("class_ids",
+                         "has " + std::to_string(ids.count) + " elements; there are " + std::to_string(count) + " scores");
+  }
+  return {};
+}
+
+Status check_outputs(const Outputs &outputs, std::size_t room) {
+  if (outputs.indices.size() < room) {
+    return refuse_buffer("outputs.indices", "has " + std::to_string(outputs.indices.size()) + " elements; up to " +
+                                                std::to_string(room) + " rows may be kept");
+  }
+  if (!outputs.scores.empty() && outputs.scores.size() < room) {
+    return refuse_buffer("outputs.scores", "has " + std::to_string(outputs.scores.size()) + " elements; up to " +
+                                               std::to_string(room) + " rows may be kept (or pass none)");
+  }
+  if (outputs.count == nullptr) {
+    return refuse_buffer("outputs.count", "is null");
+  }
+  return {};
+}
+
+// Sizes and types first, then addresses, then bytes that are shared.
+Status check_buffers(const detail::PlanState &state, const Inputs &inputs, const Outputs &outputs) {
+  const GivenIds ids = given_ids(inputs);
+  if (Status status = check_inputs(state, inputs, ids); !status.ok()) {
+    return status;
+  }
+  const std::size_t room = std::min(inputs.scores.size(), state.settings.limit);
+  if (Status status = check_outputs(outputs, room); !status.ok()) {
+    return status;
+  }
+  const std::array<Range, 6> ranges = {range_of("boxes", inputs.boxes.data(), inputs.boxes.size()),
+                                       range_of("scores", inputs.scores.data(), inputs.scores.size()),
+                                       ids.range,
+                                       range_of("outputs.indices", outputs.indices.data(), room),
+                                       range_of("outputs.scores", outputs.scores.data(), outputs.scores.empty() ? 0 : room),
+                                       range_of("outputs.count", outputs.count, 1)};
+  const std::array<std::size_t, 6> alignments = {alignof(float),        alignof(float), ids.alignment,
+                                                 alignof(std::int64_t), alignof(float), alignof(std::int64_t)};
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (Status status = check_range(ranges[i], alignments[i]); !status.ok()) {
+      return status;
+    }
+  }
+  for (std::size_t output = 3; output < ranges.size(); ++output) {
+    for (std::size_t other = 0; other < output; ++other) {
+      if (overlap(ranges[output], ranges[other])) {
+        return overlapping(ranges[output], ranges[other]);
+      }
+    }
+  }
+  return {};
+}
+
+// Checked inputs; without rows there are no classes either.
+kernels::detail::NmsRows rows_of(const Inputs &inputs) {
+  kernels::detail::NmsRows rows{inputs.boxes.data(), inputs.scores.data(), inputs.scores.size(), nullptr, nullptr};
+  if (rows.count == 0) {
+    return rows;
+  }
+  if (const auto *const ids_32 = std::get_if<std::span<const std::int32_t>>(&inputs.class_ids)) {
+    rows.classes_32 = ids_32->data();
+  } else if (const auto *const ids_64 = std::get_if<std::span<const std::int64_t>>(&inputs.class_ids)) {
+    rows.classes_64 = ids_64->data();
+  }
+  return rows;
+}
+
 // Clears the flag at the end of a call.
 struct Release {
   std::atomic_flag &flag;
@@ -147,82 +251,10 @@ Status execute(const Plan &plan, ExecutionContext &context, const Inputs &inputs
     return Error{ErrorCode::FloatEnvironment, "", kernels::detail::float_environment_message};
   }
 
-  // Buffers.
-  const std::size_t count = inputs.scores.size();
-  const auto capacity = static_cast<std::size_t>(state.params.capacity);
-  if (count > capacity) {
-    return refuse_buffer("scores",
-                         "has " + std::to_string(count) + " elements; the plan has a capacity of " + std::to_string(capacity));
+  if (Status status = check_buffers(state, inputs, outputs); !status.ok()) {
+    return status;
   }
-  if (inputs.boxes.size() != 4 * count) {
-    return refuse_buffer("boxes", "has " + std::to_string(inputs.boxes.size()) + " elements; " + std::to_string(count) +
-                                      " scores need " + std::to_string(4 * count));
-  }
-  kernels::detail::NmsRows rows{inputs.boxes.data(), inputs.scores.data(), count, nullptr, nullptr};
-  Range class_range{"class_ids", nullptr, 0};
-  std::size_t class_alignment = 1;
-  ClassIds given = ClassIds::None;
-  std::size_t class_count = count;
-  if (const auto *const ids_32 = std::get_if<std::span<const std::int32_t>>(&inputs.class_ids)) {
-    given = ClassIds::Int32;
-    class_count = ids_32->size();
-    rows.classes_32 = ids_32->data();
-    class_range = range_of("class_ids", ids_32->data(), ids_32->size());
-    class_alignment = alignof(std::int32_t);
-  } else if (const auto *const ids_64 = std::get_if<std::span<const std::int64_t>>(&inputs.class_ids)) {
-    given = ClassIds::Int64;
-    class_count = ids_64->size();
-    rows.classes_64 = ids_64->data();
-    class_range = range_of("class_ids", ids_64->data(), ids_64->size());
-    class_alignment = alignof(std::int64_t);
-  }
-  if (given != state.params.class_ids) {
-    constexpr std::array<const char *, 3> names = {"none", "int32", "int64"};
-    return refuse_buffer("class_ids", std::string("has the type ") + names[static_cast<std::size_t>(given)] +
-                                          "; the plan was made for " + names[static_cast<std::size_t>(state.params.class_ids)]);
-  }
-  if (class_count != count) {
-    return refuse_buffer("class_ids",
-                         "has " + std::to_string(class_count) + " elements; there are " + std::to_string(count) + " scores");
-  }
-  const std::size_t room = std::min(count, state.settings.limit);
-  if (outputs.indices.size() < room) {
-    return refuse_buffer("outputs.indices", "has " + std::to_string(outputs.indices.size()) + " elements; up to " +
-                                                std::to_string(room) + " rows may be kept");
-  }
-  if (!outputs.scores.empty() && outputs.scores.size() < room) {
-    return refuse_buffer("outputs.scores", "has " + std::to_string(outputs.scores.size()) + " elements; up to " +
-                                               std::to_string(room) + " rows may be kept (or pass none)");
-  }
-  if (outputs.count == nullptr) {
-    return refuse_buffer("outputs.count", "is null");
-  }
-  const std::size_t scores_room = outputs.scores.empty() ? 0 : room;
-  const std::array<Range, 6> ranges = {range_of("boxes", inputs.boxes.data(), inputs.boxes.size()),
-                                       range_of("scores", inputs.scores.data(), inputs.scores.size()),
-                                       class_range,
-                                       range_of("outputs.indices", outputs.indices.data(), room),
-                                       range_of("outputs.scores", outputs.scores.data(), scores_room),
-                                       range_of("outputs.count", outputs.count, 1)};
-  const std::array<std::size_t, 6> alignments = {alignof(float),        alignof(float), class_alignment,
-                                                 alignof(std::int64_t), alignof(float), alignof(std::int64_t)};
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    if (Status status = check_range(ranges[i], alignments[i]); !status.ok()) {
-      return status;
-    }
-  }
-  for (std::size_t output = 3; output < ranges.size(); ++output) {
-    for (std::size_t other = 0; other < output; ++other) {
-      if (overlap(ranges[output], ranges[other])) {
-        return overlapping(ranges[output], ranges[other]);
-      }
-    }
-  }
-  if (count == 0) {
-    rows.classes_32 = nullptr;
-    rows.classes_64 = nullptr;
-  }
-
+  const kernels::detail::NmsRows rows = rows_of(inputs);
   std::variant<std::size_t, Error> result = kernels::detail::run_nms(state.settings, own.scratch, rows);
   if (Error *const error = std::get_if<Error>(&result)) {
     return std::move(*error);
@@ -231,7 +263,7 @@ Status execute(const Plan &plan, ExecutionContext &context, const Inputs &inputs
   for (std::size_t i = 0; i < kept; ++i) {
     outputs.indices[i] = own.scratch.kept[i];
   }
-  if (scores_room != 0) {
+  if (!outputs.scores.empty()) {
     const bool soft = state.params.method != Method::Hard;
     for (std::size_t i = 0; i < kept; ++i) {
       // −0 is published as +0.

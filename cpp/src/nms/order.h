@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nms/engine.h"
+#include "nms/scratch.h"
+#include "nms/settings.h"
 
 /// Score order and class groups.
 /// In: admitted scores and rows, class ids. Out: `order`, and the groups. Never: a comparison of rows that ties do not decide.

@@ -163,6 +163,71 @@ private:
   std::size_t cleared_ = 0;
 };
 
+// The groups of a call, each with its best lane; a heap knows the group of the best of all. Group g: lanes
+// begins[g]..ends[g]−1, live[g] of them with a score, bests[g] the best one. Uses the arrays of the grouping, which are free by
+// then.
+class Groups {
+  // Of two groups; equal scores by ascending row.
+  [[nodiscard]] auto worse() const {
+    return [&all = all_, bests = bests_](std::uint32_t a, std::uint32_t b) {
+      const float score_a = all.score(bests[a]);
+      const float score_b = all.score(bests[b]);
+      return score_a < score_b || (score_a == score_b && all.row(bests[a]) > all.row(bests[b]));
+    };
+  }
+
+public:
+  Groups(NmsScratch &scratch, Lanes &all, std::size_t count)
+      : all_(all), ends_(scratch.buckets), begins_(scratch.ranks), bests_(scratch.grouped), live_(scratch.starts),
+        heap_(scratch.order), size_(count) {
+    // In two rounds: begins lie where the ranks of the grouping were.
+    for (std::size_t group = 0; group < count; ++group) {
+      begins_[group] = group == 0 ? 0 : ends_[group - 1];
+    }
+    for (std::size_t group = 0; group < count; ++group) {
+      live_[group] = ends_[group] - begins_[group];
+      bests_[group] = static_cast<std::uint32_t>(all_.best(begins_[group], ends_[group]));
+      heap_[group] = static_cast<std::uint32_t>(group);
+    }
+    std::make_heap(heap_, heap_ + size_, worse());
+  }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+  // The best lane of all.
+  [[nodiscard]] std::size_t best() const { return bests_[heap_[0]]; }
+
+  // How many lanes stand in its group.
+  [[nodiscard]] std::uint64_t lanes_of_best() const { return ends_[heap_[0]] - begins_[heap_[0]]; }
+
+  // Takes that lane out and lets it decay its group.
+  void pick_best() {
+    std::pop_heap(heap_, heap_ + size_, worse());
+    const std::uint32_t group = heap_[size_ - 1];
+    all_.pick(bests_[group], begins_[group], ends_[group]);
+    live_[group] -= static_cast<std::uint32_t>(all_.take_cleared());
+    if (live_[group] == 0) {
+      --size_;
+      return;
+    }
+    if (ends_[group] - begins_[group] > 16 && live_[group] < (ends_[group] - begins_[group]) / 2) {
+      ends_[group] = static_cast<std::uint32_t>(all_.compact(begins_[group], ends_[group]));
+      (void)all_.take_cleared();
+    }
+    bests_[group] = static_cast<std::uint32_t>(all_.best(begins_[group], ends_[group]));
+    std::push_heap(heap_, heap_ + size_, worse());
+  }
+
+private:
+  Lanes &all_;
+  std::uint32_t *ends_;
+  std::uint32_t *begins_;
+  std::uint32_t *bests_;
+  std::uint32_t *live_;
+  std::uint32_t *heap_;
+  std::size_t size_;
+};
+
 }  // namespace
 
 std::size_t suppress_soft(const NmsSettings &settings, NmsScratch &scratch, const NmsRows &rows, const Admitted &admitted) {
@@ -174,65 +239,30 @@ std::size_t suppress_soft(const NmsSettings &settings, NmsScratch &scratch, cons
     scratch.order[place] = admitted.all ? static_cast<std::uint32_t>(place) : scratch.rows[place];
   }
   Lanes all(settings, scratch);
-  std::size_t groups = 1;
+  std::size_t group_count = 1;
   if (rows.has_classes()) {
-    groups = group_by_class(scratch, rows, count);
+    group_count = group_by_class(scratch, rows, count);
     all.load(rows.boxes, count, [&scratch](std::size_t lane) { return scratch.ranks[lane]; });
   } else {
     scratch.buckets[0] = static_cast<std::uint32_t>(count);
     all.load(rows.boxes, count, [](std::size_t lane) { return static_cast<std::uint32_t>(lane); });
   }
-
-  // Group g: lanes begins[g]..ends[g]−1, live[g] of them with a score, bests[g] the best one. The arrays that the grouping
-  // used are free again.
-  std::uint32_t *const ends = scratch.buckets;
-  std::uint32_t *const begins = scratch.ranks;
-  std::uint32_t *const bests = scratch.grouped;
-  std::uint32_t *const live = scratch.starts;
-  std::uint32_t *const heap = scratch.order;
-  std::size_t heap_size = 0;
-  for (std::size_t group = 0; group < groups; ++group) {
-    begins[group] = group == 0 ? 0 : ends[group - 1];
-  }
-  for (std::size_t group = 0; group < groups; ++group) {
-    live[group] = ends[group] - begins[group];
-    bests[group] = static_cast<std::uint32_t>(all.best(begins[group], ends[group]));
-    heap[heap_size++] = static_cast<std::uint32_t>(group);
-  }
-  const auto worse = [&all, bests](std::uint32_t a, std::uint32_t b) {
-    const float score_a = all.score(bests[a]);
-    const float score_b = all.score(bests[b]);
-    return score_a < score_b || (score_a == score_b && all.row(bests[a]) > all.row(bests[b]));
-  };
-  std::make_heap(heap, heap + heap_size, worse);
+  Groups groups(scratch, all, group_count);
+  (void)all.take_cleared();
 
   std::size_t found = 0;
-  (void)all.take_cleared();
-  while (heap_size != 0) {
-    std::pop_heap(heap, heap + heap_size, worse);
-    const std::uint32_t group = heap[heap_size - 1];
-    const std::size_t picked = bests[group];
+  while (!groups.empty()) {
+    const std::size_t picked = groups.best();
     if (all.score(picked) < settings.score_threshold) {
       break;
     }
     scratch.kept[found] = all.row(picked);
     scratch.kept_scores[found] = all.score(picked);
     ++found;
-    if (found == settings.limit || scratch.poll.spend(std::uint64_t{ends[group] - begins[group]} * 2)) {
+    if (found == settings.limit || scratch.poll.spend(2 * groups.lanes_of_best())) {
       break;
     }
-    all.pick(picked, begins[group], ends[group]);
-    live[group] -= static_cast<std::uint32_t>(all.take_cleared());
-    if (live[group] == 0) {
-      --heap_size;
-      continue;
-    }
-    if (ends[group] - begins[group] > 16 && live[group] < (ends[group] - begins[group]) / 2) {
-      ends[group] = static_cast<std::uint32_t>(all.compact(begins[group], ends[group]));
-      (void)all.take_cleared();
-    }
-    bests[group] = static_cast<std::uint32_t>(all.best(begins[group], ends[group]));
-    std::push_heap(heap, heap + heap_size, worse);
+    groups.pick_best();
   }
   return found;
 }
