@@ -124,7 +124,7 @@ public:
     live_ = count;
     next_ = 0;
     wasted_ = 0;
-    pad();
+    pad(lanes);
   }
 
   // Takes out what the box suppresses, from the lanes that were not visited yet.
@@ -162,6 +162,7 @@ public:
 
   // Writes down the rows that are left once the boxes have taken out what they surely suppress. Returns how many.
   std::size_t filter(std::span<const NmsBox> boxes, std::array<std::uint32_t, capacity> &left) {
+    pad(2 * lanes);
     const std::size_t blocks = (size_ + 2 * lanes - 1) / (2 * lanes) * 2;
     settings_.kernels->suppress_surely(corners_.data(), blocks, boxes.data(), boxes.size(), settings_.threshold.sure_share);
     blocks_ += blocks * boxes.size();
@@ -177,8 +178,9 @@ public:
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
 
 private:
-  void pad() {
-    for (std::size_t lane = size_; lane % (2 * lanes) != 0; ++lane) {
+  // Clears the lanes between the last row and the next multiple.
+  void pad(std::size_t multiple) {
+    for (std::size_t lane = size_; lane % multiple != 0; ++lane) {
       float *const corners = corners_.data() + corner_of(lane);
       corners[0] = gone;
       corners[lanes] = corners[2 * lanes] = corners[3 * lanes] = 0.0F;
@@ -201,7 +203,7 @@ private:
     size_ = to;
     next_ = 0;
     wasted_ = 0;
-    pad();
+    pad(lanes);
   }
 
   const NmsSettings &settings_;
@@ -230,25 +232,27 @@ double cost_of(const Chunk &chunk, const KeptList &list) {
          row * static_cast<double>(list.rows());
 }
 
-// Share of the last rows that lie where a grid has to look for a kept box: a sample.
-double share_in_reach(const NmsSettings &settings, const float *boxes, const std::uint32_t *rows, std::size_t done,
-                      const std::uint32_t *kept, std::size_t found) {
+// Share of the last rows that lie where a grid has to look for a kept box: a sample, of few rows where few are left.
+double share_in_reach(const NmsSettings &settings, const float *boxes, const std::uint32_t *rows, std::size_t count,
+                      const Progress &now, const std::uint32_t *kept) {
   constexpr std::size_t queries = 8;
-  constexpr std::size_t looks = 32;
+  const std::size_t step = count - now.done < 2048 ? 16 : 4;
+  const std::size_t looks = Chunk::capacity / step;
   const double reach = (1.0 - settings.iou_threshold) / (1.0 + settings.iou_threshold);
   const auto near = [reach](double low_a, double high_a, double low_b, double high_b) {
     return std::abs((low_a + high_a) - (low_b + high_b)) < 2.0 * reach * ((high_a - low_a) + (high_b - low_b));
   };
   unsigned hits = 0;
   for (std::size_t query = 0; query < queries; ++query) {
-    const float *const a = boxes + 4 * std::size_t{rows[kept[query * found / queries]]};
+    const float *const a = boxes + 4 * std::size_t{rows[kept[query * now.found / queries]]};
     for (std::size_t look = 0; look < looks; ++look) {
-      const float *const b = boxes + 4 * std::size_t{rows[done - 1 - 2 * look]};
+      const float *const b = boxes + 4 * std::size_t{rows[now.done - 1 - step * look]};
       hits += static_cast<unsigned>(near(a[0], a[2], b[0], b[2]) && near(a[1], a[3], b[1], b[3]));
     }
   }
   return static_cast<double>(hits) / static_cast<double>(queries * looks);
 }
+
 // Whether the rest of a group is cheaper on the grid, by what its beginning showed. `half` stands where half of `now.done` was
 // done: kept boxes go on to grow with the same power of the rows, and with them what a row costs.
 bool grid_is_cheaper(const NmsSettings &settings, const float *boxes, const std::uint32_t *rows, std::size_t count,
@@ -267,7 +271,7 @@ bool grid_is_cheaper(const NmsSettings &settings, const float *boxes, const std:
   if (row_by_row < 1.2 * apart) {
     return false;
   }
-  const double looks = share_in_reach(settings, boxes, rows, now.done, kept, now.found) * rest * found * growth;
+  const double looks = share_in_reach(settings, boxes, rows, count, now, kept) * rest * found * growth;
   return row_by_row > 1.2 * (apart + grid_look * looks);
 }
 
