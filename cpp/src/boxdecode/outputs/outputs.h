@@ -21,10 +21,4 @@ void write_keypoints(const Frame &frame, const HeadPlan &head, const Site &site,
 void write_mask(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot);
 void write_proposal(const Frame &frame, const HeadPlan &head, const Site &site, const Corners &corners, std::size_t slot);
 
-/// lround(255·sigmoid(logit)), 0 for NaN; Binary: 255 where that is at least 128, else 0.
-[[nodiscard]] std::uint8_t mask_byte(float logit, MaskEncoding encoding) noexcept;
-
-/// mask_byte(sum·scale) of every integer sum of up to `channels` products of 8-bit differences, as steps.
-[[nodiscard]] std::unique_ptr<MaskTable> make_mask_table(float scale, MaskEncoding encoding, std::uint32_t channels);
-
 }  // namespace simaai::kernels::ops::boxdecode::detail

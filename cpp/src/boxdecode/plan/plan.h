@@ -10,6 +10,7 @@
 
 #include "boxdecode/layout/reader.h"
 #include "boxdecode/numeric/elements.h"
+#include "boxdecode/numeric/mask_table.h"
 #include "boxdecode/numeric/score_map.h"
 #include "boxdecode/recipes/recipe.h"
 #include "kernels/kernels.h"
@@ -68,15 +69,6 @@ struct Corners {
   float y1 = 0.0F;
   float x2 = 0.0F;
   float y2 = 0.0F;
-};
-
-/// How mask logits of one pair of ports become bytes: from exact integer sums by a step function, or from FP32 dot products.
-struct MaskTable {
-  bool integer = false;
-  float scale = 1.0F;                       ///< product of both dequantization scales
-  std::int32_t binary_from = 0;             ///< Binary: 255 from this sum on
-  std::vector<std::uint32_t> entries = {};  ///< of steps
-  simaai::kernels::detail::MaskSteps steps = {};
 };
 
 struct HeadPlan {

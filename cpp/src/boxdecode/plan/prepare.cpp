@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "boxdecode/geometry/mapping.h"
-#include "boxdecode/outputs/outputs.h"
 #include "boxdecode/recipes/questions.h"
 #include "boxdecode/suppress/capacity.h"
 #include "kernels/dispatch.h"
