@@ -135,7 +135,7 @@ struct Run {
             plan_state.mapping,
             1280.0F,
             720.0F,
-            in::Access::state(*context).block.get()};
+            in::Access::state(*context).scratch};
   }
 
 private:
@@ -164,7 +164,7 @@ void scan(Case &made, const std::string &name) {
   region("scan", name, "byte", static_cast<double>(made.score_bytes()), [&] {
     const in::Frame frame = run.frame();
     const in::PlanState &state = run.state();
-    in::Collector collector{frame.part<in::Candidate>(state.context.candidates_offset), state.context.candidates};
+    in::Collector collector{frame.scratch.candidates, state.scratch.candidates};
     for (const in::HeadPlan &head : state.heads) {
       head.scan(frame, head, collector);
     }

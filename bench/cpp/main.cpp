@@ -76,10 +76,10 @@ Row measure(Case &made, bool cold) {
   const auto outputs = made.output_views();
   const in::PlanState &state = in::Access::state(plan);
   const in::Frame frame{state,         *state.kernels, inputs, outputs,
-                        state.mapping, 1280.0F,        720.0F, in::Access::state(*context).block.get()};
+                        state.mapping, 1280.0F,        720.0F, in::Access::state(*context).scratch};
   std::uint32_t candidates = 0;
   const auto scan = [&] {
-    in::Collector collector{frame.part<in::Candidate>(state.context.candidates_offset), state.context.candidates};
+    in::Collector collector{frame.scratch.candidates, state.scratch.candidates};
     for (const in::HeadPlan &head : state.heads) {
       head.scan(frame, head, collector);
     }
@@ -165,7 +165,7 @@ void print_masks(op::MaskEncoding encoding, const char *name) {
   const auto outputs = with.output_views();
   const in::PlanState &state = in::Access::state(plan);
   const in::Frame frame{state,         *state.kernels, inputs, outputs,
-                        state.mapping, 1280.0F,        720.0F, in::Access::state(*context).block.get()};
+                        state.mapping, 1280.0F,        720.0F, in::Access::state(*context).scratch};
   // Twenty objects of 120 by 120 model pixels, spread over the frame: 30·30 live prototype pixels each.
   std::vector<in::Corners> boxes;
   for (int i = 0; i < 20; ++i) {

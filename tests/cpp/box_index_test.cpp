@@ -56,22 +56,23 @@ private:
 };
 
 /// Scratch for one frame of some thousand boxes, as garbage; a frame leaves its own behind for the next one.
-class Scratch {
+class Room {
 public:
-  Scratch(std::uint32_t boxes, std::uint32_t chains, bool indexed) {
-    plan_.context.chains = chains;
-    plan_.context.suppression_blocks = static_cast<std::uint32_t>(suppression_blocks_for(boxes, chains));
-    plan_.context.indexed_boxes = indexed ? boxes : 0;
-    plan_.context.index_buckets = indexed ? static_cast<std::uint32_t>(index_buckets_for(boxes)) : 0;
-    ops::boxdecode::detail::lay_out(plan_.context);
-    block_.resize(plan_.context.bytes / sizeof(Line) + 1);
+  Room(std::uint32_t boxes, std::uint32_t chains, bool indexed) {
+    plan_.scratch.chains = chains;
+    plan_.scratch.suppression_blocks = static_cast<std::uint32_t>(suppression_blocks_for(boxes, chains));
+    plan_.scratch.indexed_boxes = indexed ? boxes : 0;
+    plan_.scratch.index_buckets = indexed ? static_cast<std::uint32_t>(index_buckets_for(boxes)) : 0;
+    ops::boxdecode::detail::measure(plan_.scratch);
+    block_.resize(plan_.scratch.bytes / sizeof(Line) + 1);
     std::memset(block_.data(), 0xAB, block_.size() * sizeof(Line));
+    scratch_ = ops::boxdecode::detail::share_out(plan_.scratch, reinterpret_cast<std::byte *>(block_.data()));
   }
 
   Frame frame(std::uint32_t limit, const detail::Kernels &kernels) {
     plan_.suppression_limit = limit;
     plan_.kernels = &kernels;
-    return {plan_, kernels, {}, {}, plan_.mapping, 1.0F, 1.0F, reinterpret_cast<std::byte *>(block_.data())};
+    return {plan_, kernels, {}, {}, plan_.mapping, 1.0F, 1.0F, scratch_};
   }
 
 private:
@@ -80,6 +81,7 @@ private:
   };
   PlanState plan_;
   std::vector<Line> block_;
+  ops::boxdecode::detail::Scratch scratch_;
 };
 
 bool suppresses(const RoundedBox &a, const RoundedBox &b, std::uint32_t limit) {
@@ -156,7 +158,7 @@ TEST(BoxIndex, FindsWhatEveryBoxInTurnFinds) {
   constexpr std::uint32_t chains = 3;
   std::array<std::size_t, 2> answers = {0, 0};
   std::size_t given_up = 0;  // large candidates among small boxes
-  Scratch scratch(1500, chains, true);
+  Room scratch(1500, chains, true);
   for (int scene = 0; scene < 120; ++scene) {
     const std::uint32_t limit = random.limit();
     const auto extent = static_cast<std::int32_t>(random.log(20.0F, 1e7F));
@@ -214,7 +216,7 @@ TEST(BoxIndex, FindsPairsAtTheBounds) {
   Random random(seed + 1);
   std::size_t met = 0;
   std::size_t given_up = 0;
-  Scratch scratch(1, 1, true);
+  Room scratch(1, 1, true);
   for (int round = 0; round < 300000; ++round) {
     const std::uint32_t limit = random.limit();
     const bool along_x = random.whole(0, 1) == 0;
@@ -254,7 +256,7 @@ TEST(BoxIndex, FindsPairsAtTheBounds) {
 }
 
 TEST(BoxIndex, GivesUpWhenThereIsMoreToLookAt) {
-  Scratch scratch(600, 1, true);
+  Room scratch(600, 1, true);
   BoxIndex index(scratch.frame(129, detail::scalar_kernels));
   for (std::int32_t i = 0; i < 600; ++i) {
     index.add({0, 0, 20, 20, 400}, 0);  // all in one cell
@@ -323,8 +325,8 @@ TEST(AcceptedBoxes, DecidesAsEveryBoxInTurnWithAndWithoutAnIndex) {
   constexpr std::uint32_t boxes = 2200;
   constexpr std::uint32_t most_chains = 40;
   Random random(seed + 2);
-  Scratch with(boxes, most_chains, true);
-  Scratch without(boxes, most_chains, false);
+  Room with(boxes, most_chains, true);
+  Room without(boxes, most_chains, false);
   std::size_t long_chains = 0;
   std::array<std::size_t, 2> answers = {0, 0};
   const std::vector<Scene> all = scenes();
@@ -371,7 +373,7 @@ TEST(AcceptedBoxes, NeverNeedMoreBlocksThanPlanned) {
   for (std::uint32_t chains = 1; chains <= 24; ++chains) {
     for (std::uint32_t boxes = 1; boxes <= 400; boxes += boxes < 100 ? 1 : 7) {
       for (std::uint32_t deal : {9U, 41U, 1U, 0U}) {
-        Scratch scratch(2 * boxes, 2 * chains, false);  // with room to spare
+        Room scratch(2 * boxes, 2 * chains, false);  // with room to spare
         const Frame frame = scratch.frame(1, detail::scalar_kernels);
         AcceptedBoxes accepted(frame);
         for (std::uint32_t box = 0; box < boxes; ++box) {
@@ -406,17 +408,17 @@ test_support::OwnedRequest one_class(std::int64_t capacity) {
 }
 
 TEST(BoxIndex, IsPlannedWhereAChainMayGrowLong) {
-  const auto layout_of = [](std::int64_t capacity) {
-    return ops::boxdecode::detail::Access::state(test_support::prepared(one_class(capacity))).context;
+  const auto sizes_of = [](std::int64_t capacity) {
+    return ops::boxdecode::detail::Access::state(test_support::prepared(one_class(capacity))).scratch;
   };
-  EXPECT_EQ(layout_of(300).indexed_boxes, 0U);
-  EXPECT_EQ(layout_of(300).index_heads_offset, layout_of(300).raw_offset);  // no byte of it
-  EXPECT_EQ(layout_of(2 * long_chain).indexed_boxes, 0U);
-  EXPECT_EQ(layout_of(2 * long_chain + 1).indexed_boxes, 2 * long_chain + 1);
+  EXPECT_EQ(sizes_of(300).indexed_boxes, 0U);
+  EXPECT_EQ(sizes_of(300).index_buckets, 0U);
+  EXPECT_EQ(sizes_of(2 * long_chain).indexed_boxes, 0U);
+  EXPECT_EQ(sizes_of(2 * long_chain + 1).indexed_boxes, 2 * long_chain + 1);
   // Never more boxes than there are cells.
-  EXPECT_EQ(layout_of(65536).indexed_boxes, 4096U);
-  EXPECT_EQ(layout_of(65536).index_buckets, 4096U);
-  EXPECT_EQ(layout_of(65536).bytes, layout_of(4096).bytes);
+  EXPECT_EQ(sizes_of(65536).indexed_boxes, 4096U);
+  EXPECT_EQ(sizes_of(65536).index_buckets, 4096U);
+  EXPECT_EQ(sizes_of(65536).bytes, sizes_of(4096).bytes);
 }
 
 }  // namespace

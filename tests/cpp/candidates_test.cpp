@@ -65,7 +65,7 @@ struct Result {
 // Boxes of one cell each, side by side; every class of every cell has a score of its own.
 Result decode(std::int64_t capacity, bool class_agnostic) {
   const boxdecode::Plan plan = planned(capacity, class_agnostic);
-  EXPECT_EQ(boxdecode::detail::Access::state(plan).context.candidates, static_cast<std::uint32_t>(every));
+  EXPECT_EQ(boxdecode::detail::Access::state(plan).scratch.candidates, static_cast<std::uint32_t>(every));
   const std::vector<float> distances(side * side * 4, 0.5F);
   std::vector<float> scores(every);
   for (std::size_t i = 0; i < scores.size(); ++i) {

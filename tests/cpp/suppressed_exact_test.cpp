@@ -162,24 +162,25 @@ TEST(SuppressedExact, NothingInCommonAndNoChain) {
 // ---- the index ------------------------------------------------------------------------------------------------------
 
 /// Scratch for one frame of some thousand boxes.
-class Scratch {
+class Room {
 public:
-  Scratch(std::uint32_t boxes, std::uint32_t chains) {
+  Room(std::uint32_t boxes, std::uint32_t chains) {
     namespace boxdecode = ops::boxdecode::detail;
-    plan_.context.chains = chains;
-    plan_.context.suppression_blocks = static_cast<std::uint32_t>(boxdecode::suppression_blocks_for(boxes, chains));
-    plan_.context.indexed_boxes = boxes;
-    plan_.context.index_buckets = static_cast<std::uint32_t>(boxdecode::index_buckets_for(boxes));
-    boxdecode::lay_out(plan_.context);
-    block_.resize(plan_.context.bytes / sizeof(Line) + 1);
+    plan_.scratch.chains = chains;
+    plan_.scratch.suppression_blocks = static_cast<std::uint32_t>(boxdecode::suppression_blocks_for(boxes, chains));
+    plan_.scratch.indexed_boxes = boxes;
+    plan_.scratch.index_buckets = static_cast<std::uint32_t>(boxdecode::index_buckets_for(boxes));
+    boxdecode::measure(plan_.scratch);
+    block_.resize(plan_.scratch.bytes / sizeof(Line) + 1);
     std::memset(block_.data(), 0xAB, block_.size() * sizeof(Line));
+    scratch_ = ops::boxdecode::detail::share_out(plan_.scratch, reinterpret_cast<std::byte *>(block_.data()));
   }
 
   Frame frame(float threshold, const Kernels &kernels) {
     plan_.exact_threshold = detail::prepare_threshold(static_cast<double>(threshold));
     plan_.suppression_limit = ops::boxdecode::detail::exact_outline_limit(static_cast<double>(threshold));
     plan_.kernels = &kernels;
-    return {plan_, kernels, {}, {}, plan_.mapping, 1.0F, 1.0F, reinterpret_cast<std::byte *>(block_.data())};
+    return {plan_, kernels, {}, {}, plan_.mapping, 1.0F, 1.0F, scratch_};
   }
 
 private:
@@ -188,12 +189,13 @@ private:
   };
   PlanState plan_;
   std::vector<Line> block_;
+  ops::boxdecode::detail::Scratch scratch_;
 };
 
 TEST(SuppressedExact, TheIndexDecidesAsEveryBoxInTurn) {
   constexpr std::uint32_t boxes = 2200;
   Random random(20261209);
-  Scratch scratch(boxes, 2);
+  Room scratch(boxes, 2);
   std::array<std::size_t, 2> answers = {0, 0};
   std::size_t long_chains = 0;
   for (std::size_t round = 0; round < 48; ++round) {

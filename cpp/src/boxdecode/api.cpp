@@ -14,7 +14,7 @@ namespace simaai::kernels::ops::boxdecode {
 const Params &Plan::params() const noexcept { return state_->params; }
 std::span<const TensorSpec> Plan::input_specs() const noexcept { return state_->input_specs; }
 std::span<const TensorSpec> Plan::output_specs() const noexcept { return state_->output_specs; }
-std::size_t Plan::context_bytes() const noexcept { return state_->context.bytes; }
+std::size_t Plan::context_bytes() const noexcept { return state_->scratch.bytes; }
 std::string Plan::describe() const { return detail::describe(*state_); }
 
 std::size_t Plan::required_bytes(std::size_t input_port) const noexcept {

@@ -63,7 +63,7 @@ std::size_t accept_in_order(const Frame &frame, DecodedBoxes &boxes) {
 
 template <typename Rule>
 Accept accept_by(const PlanState &plan) noexcept {
-  return plan.context.indexed_boxes > 0 ? accept_in_order<IndexedBoxes<Rule>> : accept_in_order<AcceptedBoxes<Rule>>;
+  return plan.scratch.indexed_boxes > 0 ? accept_in_order<IndexedBoxes<Rule>> : accept_in_order<AcceptedBoxes<Rule>>;
 }
 
 // What becomes of the rows beyond the count.
@@ -71,7 +71,7 @@ enum class Rest { Cleared, AsItWas };
 
 void decode_frame(const Frame &frame, Rest rest) {
   const PlanState &plan = frame.plan;
-  Collector collector{frame.part<Candidate>(plan.context.candidates_offset), plan.context.candidates};
+  Collector collector{frame.scratch.candidates, plan.scratch.candidates};
   for (const HeadPlan &head : plan.heads) {
     head.scan(frame, head, collector);
   }
@@ -86,12 +86,12 @@ void decode_frame(const Frame &frame, Rest rest) {
 Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, ExecutionContext &context,
            std::span<const ConstHostBuffer> inputs, std::span<const HostBuffer> outputs, Rest rest) {
   const PlanState &state = Access::state(plan);
-  ContextState &scratch = Access::state(context);
-  if (scratch.plan.get() != &state) {
+  ContextState &held = Access::state(context);
+  if (held.plan.get() != &state) {
     return Error{ErrorCode::ContextMismatch, "context",
                  "context was created from another plan; create one from this plan or a copy of it"};
   }
-  const InFlight flight(scratch);
+  const InFlight flight(held);
   if (!flight.held()) {
     return Error{ErrorCode::ContextBusy, "context", "context is in use by another call; each call in flight needs its own"};
   }
@@ -102,7 +102,7 @@ Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, Execu
     return *std::move(error);
   }
   decode_frame(Frame{state, *state.kernels, inputs, outputs, mapping, static_cast<float>(image.width),
-                     static_cast<float>(image.height), scratch.block.get()},
+                     static_cast<float>(image.height), held.scratch},
                rest);
   return {};
 }

@@ -7,31 +7,11 @@
 #include <span>
 
 #include "boxdecode/plan/plan.h"
+#include "boxdecode/scratch/scratch.h"
 
-/// Scratch of one call in flight and the lock that keeps a second call out. In: a plan's layout. Out: pointers into one block.
-/// Never: results of a frame that outlive it.
+/// Scratch of one call in flight and the lock that keeps a second call out. In: the capacities of a plan. Out: one block,
+/// shared out. Never: results of a frame that outlive it.
 namespace simaai::kernels::ops::boxdecode::detail {
-
-/// What passed the score gate. Location numbers head, cell and anchor in one: ascending location is their order.
-struct Candidate {
-  float score;
-  std::uint32_t location;
-  std::uint32_t class_id;
-};
-static_assert(sizeof(Candidate) == 12);
-
-/// An accepted box of a long chain, as suppress/box_index.h keeps it.
-template <typename Box>
-struct IndexedBox {
-  Box box;
-  std::uint32_t chain;
-  std::uint32_t key;   ///< its upper bits are the bucket
-  std::uint32_t next;  ///< of the same bucket
-};
-
-// What is laid out once for both rules of suppression.
-static_assert(sizeof(IndexedBox<simaai::kernels::detail::RoundedBox>) == sizeof(IndexedBox<simaai::kernels::detail::NmsBox>));
-static_assert(sizeof(simaai::kernels::detail::SuppressionBlock) == sizeof(simaai::kernels::detail::ExactBlock));
 
 struct AlignedDelete {
   void operator()(std::byte *block) const noexcept;
@@ -40,13 +20,11 @@ struct AlignedDelete {
 struct ContextState {
   std::shared_ptr<const PlanState> plan;
   std::unique_ptr<std::byte[], AlignedDelete> block;
+  Scratch scratch;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
 [[nodiscard]] std::unique_ptr<ContextState> make_context(std::shared_ptr<const PlanState> plan);
-
-/// Where each part of a context's block begins, and how large the block is. Capacities are set before.
-void lay_out(ContextLayout &layout) noexcept;
 
 /// One frame while it is decoded: the plan, the borrowed buffers, the scratch, the image.
 struct Frame {
@@ -57,12 +35,8 @@ struct Frame {
   const ImageMapping &mapping;
   float image_width;
   float image_height;
-  std::byte *block;
+  const Scratch &scratch;
 
-  template <typename Part>
-  [[nodiscard]] Part *part(std::size_t offset) const noexcept {
-    return reinterpret_cast<Part *>(block + offset);
-  }
   [[nodiscard]] const std::byte *input(std::uint32_t port) const noexcept {
     return static_cast<const std::byte *>(inputs[port].data);
   }
@@ -75,8 +49,7 @@ struct Frame {
   if (reader.memory == Memory::Rows && lane.step == 1) {
     return address_of(reader, frame.input(lane.port), cell, lane.first(anchor));
   }
-  return reader.fetch(reader, frame.input(lane.port), cell, lane.first(anchor), lane.step, lane.count,
-                      frame.part<std::byte>(frame.plan.context.raw_offset));
+  return reader.fetch(reader, frame.input(lane.port), cell, lane.first(anchor), lane.step, lane.count, frame.scratch.raw);
 }
 
 /// Values of a lane, at most a few (boxes, keypoints, coefficients) or as many as `values` has room for.

@@ -45,7 +45,7 @@ float curved(BoxCurve curve, ScoreActivation told, float value) noexcept {
 
 // d = Σ k·e_k / Σ e_k with e_k = exp32(x_k − max), for each side (Generalized Focal Loss, Li et al. 2020).
 void read_bins(const Frame &frame, const HeadPlan &head, const Site &site, float *sides) {
-  auto *values = frame.part<float>(frame.plan.context.values_offset);
+  auto *values = frame.scratch.values;
   lane_values(frame, head.boxes, site.cell, site.anchor, values);
   frame.kernels.bin_distances_32(values, head.boxes.count / 4, sides);
 }

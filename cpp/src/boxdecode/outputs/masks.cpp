@@ -41,7 +41,7 @@ PixelRun prototype_run(const Frame &frame, std::uint32_t first_cell, std::uint32
   if (reader.memory == Memory::Rows) {
     return {reinterpret_cast<const std::uint8_t *>(address_of(reader, base, first_cell, 0)), reader.cell_step};
   }
-  auto *to = frame.part<std::uint8_t>(frame.plan.context.mask_raw_offset);
+  auto *to = frame.scratch.mask_raw;
   const std::size_t element = reader.element_size;
   const std::size_t step = lane.count * element;
   if (reader.memory == Memory::Planes) {
@@ -84,7 +84,7 @@ MaskCoefficients integer_coefficients(const Frame &frame, const HeadPlan &head, 
 
 void integer_row(const Frame &frame, const MaskTable &table, const MaskCoefficients &coefficients, const PixelRun &run,
                  std::uint32_t pixels, std::uint8_t *bytes) {
-  auto *sums = frame.part<std::int32_t>(frame.plan.context.mask_dots_offset);
+  auto *sums = frame.scratch.mask_dots;
   frame.kernels.mask_dots_8(coefficients, run.data, pixels, run.step, sums);
   if (frame.plan.params.mask_encoding == MaskEncoding::Binary) {
     for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
@@ -99,7 +99,7 @@ void float_row(const Frame &frame, const float *coefficients, const PixelRun &ru
   const Lane &lane = frame.plan.prototype;
   const ElementType &type = frame.port(lane).type;
   const MaskEncoding encoding = frame.plan.params.mask_encoding;
-  auto *values = frame.part<float>(frame.plan.context.values_offset);
+  auto *values = frame.scratch.values;
   for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
     to_values(type, run.data + pixel * run.step, lane.count, values);
     FourSums logit;
@@ -126,7 +126,7 @@ void write_mask(const Frame &frame, const HeadPlan &head, const Site &site, cons
   }
   const std::uint32_t pixels = columns.last - columns.first;
   MaskCoefficients integers{};
-  auto *values = frame.part<float>(plan.context.mask_values_offset);
+  auto *values = frame.scratch.mask_values;
   if (head.mask->integer) {
     integers = integer_coefficients(frame, head, site);
   } else {

@@ -189,7 +189,7 @@ std::string describe(const PlanState &plan) {
            (params.class_agnostic ? ", across classes\n" : ", inside a class\n");
   }
   out += mapping_line(plan);
-  out += "context: " + text(plan.context.bytes) + " bytes\n";
+  out += "context: " + text(plan.scratch.bytes) + " bytes\n";
   out += std::string("kernels: ") + plan.kernels->name + "\n";
   return out;
 }

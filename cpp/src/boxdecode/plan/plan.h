@@ -13,6 +13,7 @@
 #include "boxdecode/numeric/mask_table.h"
 #include "boxdecode/numeric/score_map.h"
 #include "boxdecode/recipes/recipe.h"
+#include "boxdecode/scratch/scratch.h"
 #include "kernels/kernels.h"
 #include "kernels/nms_kernels.h"
 
@@ -102,41 +103,6 @@ struct HeadPlan {
   Corners (*decode_box)(const Frame &frame, const HeadPlan &head, const Site &site) = nullptr;
 };
 
-/// Byte offsets of the parts of a context's block.
-struct ContextLayout {
-  std::uint32_t candidates = 0;  ///< capacity
-  std::uint32_t buckets = 0;
-  std::uint32_t suppression_blocks = 0;
-  std::uint32_t chains = 0;
-  std::uint32_t indexed_boxes = 0;  ///< 0: no chain can grow long enough for an index
-  std::uint32_t index_buckets = 0;
-  std::uint32_t lane_elements = 0;  ///< longest lane
-  std::uint32_t mask_pixels = 0;    ///< longest row of a prototype
-  std::uint32_t mask_channels = 0;
-  std::size_t candidates_offset = 0;
-  std::size_t ordered_offset = 0;
-  std::size_t buckets_offset = 0;
-  std::size_t blocks_offset = 0;
-  std::size_t chains_offset = 0;
-  std::size_t chain_lengths_offset = 0;
-  std::size_t indexed_boxes_offset = 0;
-  std::size_t index_heads_offset = 0;
-  std::size_t raw_offset = 0;
-  std::size_t values_offset = 0;
-  std::size_t hits_offset = 0;
-  std::size_t marks_offset = 0;
-  std::size_t segment_offsets_offset = 0;
-  std::size_t segment_masks_offset = 0;
-  std::size_t every_class_offset = 0;
-  std::size_t mask_raw_offset = 0;
-  std::size_t mask_values_offset = 0;
-  std::size_t mask_dots_offset = 0;
-  std::size_t bytes = 0;
-};
-
-/// Rows or cells that one gate call covers.
-inline constexpr std::uint32_t gate_chunk = 2048;
-
 struct OutputPlan {
   std::size_t bytes = 0;
   std::size_t row_bytes = 0;
@@ -161,7 +127,7 @@ struct PlanState {
   float prototype_scale_x = 1.0F;  ///< prototype width / model width
   float prototype_scale_y = 1.0F;
   ImageMapping mapping = {};
-  ContextLayout context = {};
+  ScratchSizes scratch = {};
   bool streaming = false;  ///< top-K of valid boxes instead of suppression
   bool suppresses = true;
   std::uint32_t suppression_limit = 0;  ///< T + 1; with exact corners the limit of outlines, 0 for none

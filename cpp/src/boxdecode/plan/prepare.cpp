@@ -254,7 +254,7 @@ std::uint64_t candidates_of_a_location(ScoreForm form, const HeadPlan &head) {
 }
 
 void prepare_context(PlanState &plan) {
-  ContextLayout &layout = plan.context;
+  ScratchSizes &sizes = plan.scratch;
   const auto capacity = static_cast<std::uint64_t>(plan.params.max_detections);
   std::uint64_t chains = 1;
   std::uint64_t candidates = 0;
@@ -263,26 +263,26 @@ void prepare_context(PlanState &plan) {
     chains = std::max<std::uint64_t>(chains, plan.params.class_agnostic ? 1 : head.class_offset + head.classes.count);
     for (const Lane *lane :
          {&head.boxes, &head.sizes, &head.classes, &head.logits, &head.objectness, &head.keypoints, &head.coefficients}) {
-      layout.lane_elements = std::max(layout.lane_elements, lane->count);
+      sizes.lane_elements = std::max(sizes.lane_elements, lane->count);
     }
   }
-  layout.candidates = saturated(plan.streaming ? capacity : candidates);
-  layout.buckets = saturated(std::bit_ceil(static_cast<std::uint64_t>(layout.candidates)));
+  sizes.candidates = saturated(plan.streaming ? capacity : candidates);
+  sizes.buckets = saturated(std::bit_ceil(static_cast<std::uint64_t>(sizes.candidates)));
   if (plan.suppresses) {
     const std::uint64_t accepted = std::min<std::uint64_t>(capacity, candidates);
-    layout.chains = saturated(chains);
-    layout.suppression_blocks = saturated(suppression_blocks_for(accepted, chains));
+    sizes.chains = saturated(chains);
+    sizes.suppression_blocks = saturated(suppression_blocks_for(accepted, chains));
     if (index_serves(accepted) && plan.suppression_limit > 0) {
-      layout.indexed_boxes = saturated(accepted);
-      layout.index_buckets = saturated(index_buckets_for(accepted));
+      sizes.indexed_boxes = saturated(accepted);
+      sizes.index_buckets = saturated(index_buckets_for(accepted));
     }
   }
   if (!plan.prototype.empty()) {
-    layout.lane_elements = std::max(layout.lane_elements, plan.prototype.count);
-    layout.mask_pixels = narrow(plan.ports[plan.prototype.port].reader.extent.width);
-    layout.mask_channels = plan.prototype.count;
+    sizes.lane_elements = std::max(sizes.lane_elements, plan.prototype.count);
+    sizes.mask_pixels = narrow(plan.ports[plan.prototype.port].reader.extent.width);
+    sizes.mask_channels = plan.prototype.count;
   }
-  lay_out(layout);
+  measure(sizes);
 }
 
 }  // namespace
@@ -317,7 +317,7 @@ std::variant<std::shared_ptr<PlanState>, Error> prepare(const Request &request, 
   prepare_outputs(*plan);
   prepare_context(*plan);
   // Checked before the tables of heads that no context could serve are made.
-  if (std::optional<Error> error = check_context_bytes(plan->context.bytes)) {
+  if (std::optional<Error> error = check_context_bytes(plan->scratch.bytes)) {
     return *std::move(error);
   }
   std::uint32_t next_location = 0;

@@ -13,7 +13,7 @@ template <typename Visit>
 void gate_memory_rows(const Frame &frame, const HeadPlan &head, const Lane &lane, const ScoreMap &map, Visit visit) {
   const Reader &reader = frame.port(lane).reader;
   const std::byte *base = frame.input(lane.port);
-  auto *hits = frame.part<std::uint32_t>(frame.plan.context.hits_offset);
+  auto *hits = frame.scratch.hits;
   const auto gate_rows = reader.element_size == 1   ? frame.kernels.gate_rows_8
                          : reader.element_size == 2 ? frame.kernels.gate_rows_16
                                                     : frame.kernels.gate_rows_32;
@@ -44,8 +44,8 @@ template <typename Visit>
 void gate_memory_planes(const Frame &frame, const HeadPlan &head, const Lane &lane, const ScoreMap &map, Visit visit) {
   const Reader &reader = frame.port(lane).reader;
   const std::byte *base = frame.input(lane.port);
-  auto *hits = frame.part<std::uint32_t>(frame.plan.context.hits_offset);
-  auto *marks = frame.part<std::byte>(frame.plan.context.marks_offset);
+  auto *hits = frame.scratch.hits;
+  auto *marks = frame.scratch.marks;
   const auto gate_planes = reader.element_size == 1   ? frame.kernels.gate_planes_8
                            : reader.element_size == 2 ? frame.kernels.gate_planes_16
                                                       : frame.kernels.gate_planes_32;
@@ -66,10 +66,10 @@ template <typename Visit>
 void gate_memory_stripes(const Frame &frame, const HeadPlan &head, const Lane &lane, const ScoreMap &map, Visit visit) {
   const Reader &reader = frame.port(lane).reader;
   const auto *base = reinterpret_cast<const std::uint8_t *>(frame.input(lane.port));
-  auto *hits = frame.part<std::uint32_t>(frame.plan.context.hits_offset);
+  auto *hits = frame.scratch.hits;
   const auto gate_stripes = reader.element_size == 1 ? frame.kernels.gate_stripes_8 : frame.kernels.gate_stripes_16;
-  auto *offsets = frame.part<std::size_t>(frame.plan.context.segment_offsets_offset);
-  auto *masks = frame.part<std::uint16_t>(frame.plan.context.segment_masks_offset);
+  auto *offsets = frame.scratch.segment_offsets;
+  auto *masks = frame.scratch.segment_masks;
   const std::size_t stripe_bytes = 16 * reader.element_size;
   for (std::uint32_t number = 0;; ++number) {
     const std::optional<SpatialTile> tile = spatial_tile(reader, number);

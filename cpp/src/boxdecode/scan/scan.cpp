@@ -61,8 +61,7 @@ Best best_of_blocks(const Frame &frame, const HeadPlan &head, std::uint32_t cell
 
 std::int32_t key_at(const Frame &frame, const Lane &lane, std::uint32_t cell, std::uint32_t channel) {
   const PortPlan &port = frame.port(lane);
-  const void *raw = port.reader.fetch(port.reader, frame.input(lane.port), cell, channel, 1, 1,
-                                      frame.part<std::byte>(frame.plan.context.raw_offset));
+  const void *raw = port.reader.fetch(port.reader, frame.input(lane.port), cell, channel, 1, 1, frame.scratch.raw);
   return key_of(port.type, raw);
 }
 
@@ -93,7 +92,7 @@ void scan_objectness(const Frame &frame, const HeadPlan &head, Collector &collec
 
 float softmax_of_values(const Frame &frame, const Lane &logits, const void *raw, float largest, std::uint32_t index,
                         bool &all_finite) {
-  auto *values = frame.part<float>(frame.plan.context.values_offset);
+  auto *values = frame.scratch.values;
   to_values(frame.port(logits).type, raw, logits.count, values);
   for (std::uint32_t k = 0; k < logits.count; ++k) {
     all_finite = all_finite && std::isfinite(values[k]);
@@ -177,7 +176,7 @@ void scan_every_class(const Frame &frame, const HeadPlan &head, Collector &colle
   gate_sites(frame, head, head.classes, head.scores, [&](std::uint32_t cell, std::uint32_t anchor) {
     const auto *raw = static_cast<const std::byte *>(raw_lane(frame, head.classes, cell, anchor));
     // What a candidate costs may use the scratch in which the lane stands.
-    auto *kept = frame.part<std::byte>(frame.plan.context.every_class_offset);
+    auto *kept = frame.scratch.every_class;
     std::memcpy(kept, raw, head.classes.count * element);
     for (std::uint32_t index = 0; index < head.classes.count; ++index) {
       const std::int32_t key = key_of(type, kept + index * element);

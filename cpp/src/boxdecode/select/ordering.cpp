@@ -35,7 +35,7 @@ void sort_bucket(Candidate *first, Candidate *last) {
 
 Ordering::Ordering(const Frame &frame, const Collector &collector) noexcept
     : ordered_(collector.records), ends_(nullptr), count_(collector.count) {
-  const ContextLayout &layout = frame.plan.context;
+  const ScratchSizes &sizes = frame.plan.scratch;
   if (count_ <= few) {
     sort_bucket(ordered_, ordered_ + count_);
     bucket_end_ = count_;
@@ -48,7 +48,7 @@ Ordering::Ordering(const Frame &frame, const Collector &collector) noexcept
     low = score < low ? score : low;
     high = score > high ? score : high;
   }
-  const std::uint32_t buckets = std::min(std::bit_ceil(count_), layout.buckets);
+  const std::uint32_t buckets = std::min(std::bit_ceil(count_), sizes.buckets);
   // A linear map of the score that never rises with it: whatever the rounding, a better score is in no later bucket.
   const float span = high - low;
   const float scale = span > 0.0F ? static_cast<float>(buckets - 1) / span : 0.0F;
@@ -58,7 +58,7 @@ Ordering::Ordering(const Frame &frame, const Collector &collector) noexcept
     const auto bucket = static_cast<std::uint32_t>(place);
     return bucket < buckets ? bucket : buckets - 1;
   };
-  auto *starts = frame.part<std::uint32_t>(layout.buckets_offset);
+  auto *starts = frame.scratch.bucket_starts;
   std::fill_n(starts, buckets + 1, 0U);
   for (std::uint32_t i = 0; i < count_; ++i) {
     ++starts[bucket_of(collector.records[i].score) + 1];
@@ -66,7 +66,7 @@ Ordering::Ordering(const Frame &frame, const Collector &collector) noexcept
   for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
     starts[bucket + 1] += starts[bucket];
   }
-  ordered_ = frame.part<Candidate>(layout.ordered_offset);
+  ordered_ = frame.scratch.ordered;
   for (std::uint32_t i = 0; i < count_; ++i) {
     ordered_[starts[bucket_of(collector.records[i].score)]++] = collector.records[i];
   }

@@ -23,9 +23,8 @@ public:
   using Box = typename Rule::Box;
 
   explicit AcceptedBoxes(const Frame &frame) noexcept
-      : rule_(frame), blocks_(frame.part<Block>(frame.plan.context.blocks_offset)),
-        chains_(frame.part<std::uint32_t>(frame.plan.context.chains_offset)) {
-    std::fill_n(chains_, frame.plan.context.chains, Block::end);
+      : rule_(frame), blocks_(reinterpret_cast<Block *>(frame.scratch.suppression_blocks)), chains_(frame.scratch.chains) {
+    std::fill_n(chains_, frame.plan.scratch.chains, Block::end);
   }
 
   /// False when an accepted box of the chain suppresses this one; otherwise the box joins the chain.

@@ -92,9 +92,8 @@ struct BoxIndex<Rule>::Axis {
 
 template <typename Rule>
 BoxIndex<Rule>::BoxIndex(const Frame &frame) noexcept
-    : rule_(frame), lengths_(frame.part<std::uint32_t>(frame.plan.context.chain_lengths_offset)),
-      boxes_(frame.part<IndexedBox<Box>>(frame.plan.context.indexed_boxes_offset)),
-      heads_(frame.part<std::uint32_t>(frame.plan.context.index_heads_offset)) {
+    : rule_(frame), lengths_(frame.scratch.chain_lengths),
+      boxes_(reinterpret_cast<IndexedBox<Box> *>(frame.scratch.indexed_boxes)), heads_(frame.scratch.index_heads) {
   const std::uint32_t limit = rule_.outline_limit();
   const double share = static_cast<double>(limit) / (256.0 + static_cast<double>(limit));
   for (std::size_t i = 0; i < fullnesses; ++i) {
@@ -105,7 +104,7 @@ BoxIndex<Rule>::BoxIndex(const Frame &frame) noexcept
   }
   // About as wide as what is looked at.
   cell_bits_ = limit >= 192 ? 0 : limit >= 96 ? 1 : 2;
-  std::fill_n(lengths_, frame.plan.context.chains, 0U);
+  std::fill_n(lengths_, frame.plan.scratch.chains, 0U);
 }
 
 template <typename Rule>
