@@ -8,29 +8,11 @@
 #include "boxdecode/select/decoded.h"
 #include "boxdecode/suppress/accepted.h"
 #include "numeric/fp_environment.h"
+#include "operator/in_flight.h"
 
 namespace simaai::kernels::ops::boxdecode {
 namespace detail {
 namespace {
-
-// Holds a context for one call.
-class InFlight {
-public:
-  explicit InFlight(ContextState &context) noexcept
-      : context_(context), held_(!context.busy.test_and_set(std::memory_order_acquire)) {}
-  ~InFlight() {
-    if (held_) {
-      context_.busy.clear(std::memory_order_release);
-    }
-  }
-  InFlight(const InFlight &) = delete;
-  InFlight &operator=(const InFlight &) = delete;
-  [[nodiscard]] bool held() const noexcept { return held_; }
-
-private:
-  ContextState &context_;
-  bool held_;
-};
 
 // What becomes of a frame's boxes: the next decoded one, valid, admitted, written.
 template <typename Policy>
@@ -91,7 +73,7 @@ Status run(const Plan &plan, const ImageMapping &mapping, ImageSize image, Execu
     return Error{ErrorCode::ContextMismatch, "context",
                  "context was created from another plan; create one from this plan or a copy of it"};
   }
-  const InFlight flight(held);
+  const simaai::kernels::detail::InFlight flight(held.busy);
   if (!flight.held()) {
     return Error{ErrorCode::ContextBusy, "context", "context is in use by another call; each call in flight needs its own"};
   }

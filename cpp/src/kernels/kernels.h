@@ -143,9 +143,13 @@ using BinDistancesOfFloats = void(const float *x, std::uint32_t bins, float *sid
 using SuppressedExact = bool(const ExactBlock *pool, std::uint32_t first, const NmsBox &candidate,
                              const NmsThreshold &threshold);
 
+/// What a set of kernels needs of a CPU. Each operator has a table of kernels for each.
+enum class KernelSet : std::uint8_t { Scalar, Avx2, Neon, NeonDotprod };
+
 /// One form of each kernel; the number is the width of an element in bits.
 struct Kernels {
   const char *name;
+  KernelSet set;
   GateRows *gate_rows_8;
   GateRows *gate_rows_16;
   GateRows *gate_rows_32;

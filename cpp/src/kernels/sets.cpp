@@ -5,6 +5,7 @@ namespace simaai::kernels::detail {
 
 const Kernels scalar_kernels = {
     .name = "scalar",
+    .set = KernelSet::Scalar,
     .gate_rows_8 = gate_rows_8_scalar,
     .gate_rows_16 = gate_rows_16_scalar,
     .gate_rows_32 = gate_rows_32_scalar,
@@ -29,6 +30,7 @@ const Kernels scalar_kernels = {
 #if defined(SIMA_KERNELS_X86)
 const Kernels avx2_kernels = {
     .name = "avx2",
+    .set = KernelSet::Avx2,
     .gate_rows_8 = gate_rows_8_avx2,
     .gate_rows_16 = gate_rows_16_avx2,
     .gate_rows_32 = gate_rows_32_avx2,
@@ -53,6 +55,7 @@ const Kernels avx2_kernels = {
 #elif defined(SIMA_KERNELS_ARM)
 const Kernels neon_kernels = {
     .name = "neon",
+    .set = KernelSet::Neon,
     .gate_rows_8 = gate_rows_8_neon,
     .gate_rows_16 = gate_rows_16_neon,
     .gate_rows_32 = gate_rows_32_neon,
@@ -76,6 +79,7 @@ const Kernels neon_kernels = {
 
 const Kernels neon_dotprod_kernels = {
     .name = "neon_dotprod",
+    .set = KernelSet::NeonDotprod,
     .gate_rows_8 = gate_rows_8_neon,
     .gate_rows_16 = gate_rows_16_neon,
     .gate_rows_32 = gate_rows_32_neon,

@@ -5,10 +5,14 @@
 
 #include <simaai/kernels/ops/nms.h>
 
+#include "operator/text.h"
+
 /// Formats, areas and IoUs of plain boxes.
 /// In: borrowed [N, 4] numbers. Out: borrowed numbers of the same type, arithmetic in that type in the written order.
 namespace simaai::kernels::ops::nms {
 namespace {
+
+using kernels::detail::text;
 
 Status refuse(const char *name, const std::string &message) {
   return Error{ErrorCode::InvalidBuffer, name, std::string(name) + " " + message};
@@ -25,7 +29,7 @@ Status check_memory(const char *name, std::span<const T> numbers) {
 template <class T>
 Status check_boxes(const char *name, std::span<const T> boxes) {
   if (boxes.size() % 4 != 0) {
-    return refuse(name, "has " + std::to_string(boxes.size()) + " elements; boxes need a multiple of four");
+    return refuse(name, "has " + text(boxes.size()) + " elements; boxes need a multiple of four");
   }
   return check_memory(name, boxes);
 }
@@ -37,7 +41,7 @@ Status check_format(const char *name, BoxFormat format) {
     case BoxFormat::CentreAndSize: return {};
   }
   return Error{ErrorCode::InvalidParameter, name,
-               std::string(name) + " is " + std::to_string(static_cast<int>(format)) + ", which is no BoxFormat"};
+               std::string(name) + " is " + text(static_cast<int>(format)) + ", which is no BoxFormat"};
 }
 
 template <class T>
@@ -67,8 +71,7 @@ Status convert(std::span<const T> boxes, BoxFormat from, BoxFormat to, std::span
     return status;
   }
   if (converted.size() != boxes.size()) {
-    return refuse("converted",
-                  "has " + std::to_string(converted.size()) + " elements; boxes has " + std::to_string(boxes.size()));
+    return refuse("converted", "has " + text(converted.size()) + " elements; boxes has " + text(boxes.size()));
   }
   if (Status status = check_memory<T>("converted", converted); !status.ok()) {
     return status;
@@ -125,8 +128,7 @@ Status areas_of(std::span<const T> boxes, std::span<T> areas) {
     return status;
   }
   if (areas.size() != boxes.size() / 4) {
-    return refuse("areas", "has " + std::to_string(areas.size()) + " elements; there are " + std::to_string(boxes.size() / 4) +
-                               " boxes");
+    return refuse("areas", "has " + text(areas.size()) + " elements; there are " + text(boxes.size() / 4) + " boxes");
   }
   if (Status status = check_memory<T>("areas", areas); !status.ok()) {
     return status;
@@ -162,8 +164,7 @@ Status ious_of(std::span<const T> a, std::span<const T> b, std::span<T> ious) {
   const std::size_t columns = b.size() / 4;
   const bool fits = rows == 0 || columns <= std::numeric_limits<std::size_t>::max() / sizeof(T) / rows;
   if (!fits || ious.size() != rows * columns) {
-    return refuse("ious", "has " + std::to_string(ious.size()) + " elements; it needs " + std::to_string(rows) + " x " +
-                              std::to_string(columns));
+    return refuse("ious", "has " + text(ious.size()) + " elements; it needs " + text(rows) + " x " + text(columns));
   }
   if (Status status = check_memory<T>("ious", ious); !status.ok()) {
     return status;

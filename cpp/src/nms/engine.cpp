@@ -14,6 +14,7 @@
 #include "nms/order.h"
 #include "nms/soft.h"
 #include "numeric/fp_environment.h"
+#include "operator/text.h"
 
 namespace simaai::kernels::detail {
 namespace {
@@ -52,7 +53,7 @@ std::string text_of(T value) {
 Error describe_row(const float *box, float score, std::size_t row) {
   const bool bad_box = !box_is_finite(box) || !(box[2] >= box[0] && box[3] >= box[1]);
   std::string field = bad_box ? "boxes[" : "scores[";
-  field += std::to_string(row);
+  field += text(row);
   field += ']';
   std::string message = field;
   message += " is ";
@@ -157,29 +158,27 @@ std::size_t suppress_hard_by_class(const NmsSettings &settings, NmsScratch &scra
 
 }  // namespace
 
-const NmsKernels *nms_kernels_of(std::string_view name) noexcept {
-  struct Pair {
-    std::string_view name;
-    const NmsKernels *kernels;
-  };
-  constexpr static std::array pairs = {
-    Pair{"scalar", &scalar_nms_kernels},
+const NmsKernels &nms_kernels_of(KernelSet set) noexcept {
+  switch (set) {
+    case KernelSet::Scalar: break;
+    case KernelSet::Avx2:
 #if defined(SIMA_KERNELS_X86)
-    Pair{"avx2", &avx2_nms_kernels},
-#elif defined(SIMA_KERNELS_ARM)
-    Pair{"neon", &neon_nms_kernels},
-    Pair{"neon_dotprod", &neon_nms_kernels},
+      return avx2_nms_kernels;
+#else
+      break;
 #endif
-  };
-  const auto *const found = std::find_if(pairs.begin(), pairs.end(), [name](const Pair &pair) { return pair.name == name; });
-  return found == pairs.end() ? nullptr : found->kernels;
+    case KernelSet::Neon:
+    case KernelSet::NeonDotprod:
+#if defined(SIMA_KERNELS_ARM)
+      return neon_nms_kernels;
+#else
+      break;
+#endif
+  }
+  return scalar_nms_kernels;
 }
 
-const NmsKernels &select_nms_kernels() noexcept {
-  // The set that a plan of the other operator would get, which a test may have forced.
-  const NmsKernels *const kernels = nms_kernels_of(select_kernels().name);
-  return kernels == nullptr ? scalar_nms_kernels : *kernels;
-}
+const NmsKernels &select_nms_kernels() noexcept { return nms_kernels_of(select_kernels().set); }
 
 std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::string &prefix) {
   const auto refuse = [&prefix](const char *name, const std::string &message) {
@@ -217,7 +216,7 @@ std::variant<NmsSettings, Error> prepare_nms(const Params &params, const std::st
   if (params.max_detections.has_value()) {
     if (*params.max_detections < 0) {
       return refuse("max_detections",
-                    "is " + std::to_string(*params.max_detections) + "; it must be at least 0, or left out for no limit");
+                    "is " + text(*params.max_detections) + "; it must be at least 0, or left out for no limit");
     }
     settings.limit = static_cast<std::size_t>(*params.max_detections);
   }

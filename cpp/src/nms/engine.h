@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include <simaai/kernels/ops/nms.h>
 
+#include "kernels/kernels.h"
 #include "nms/scratch.h"
 #include "nms/settings.h"
 
@@ -21,10 +21,11 @@ namespace simaai::kernels::detail {
 /// Kept rows: scratch.kept[0..count), scores scratch.kept_scores[0..count).
 [[nodiscard]] std::variant<std::size_t, Error> run_nms(const NmsSettings &settings, NmsScratch &scratch, const NmsRows &rows);
 
-/// The kernels of the set that has this name, or null: a set that another operator has and that was forgotten here.
-[[nodiscard]] const NmsKernels *nms_kernels_of(std::string_view name) noexcept;
+/// The kernels of a set. The two tables are apart, so that a program with one operator links one of them; a set that is missing
+/// here stops the compiler.
+[[nodiscard]] const NmsKernels &nms_kernels_of(KernelSet set) noexcept;
 
-/// The kernels that fit this CPU, or those that a test forced.
+/// The kernels of the set that fits this CPU, or that a test forced: the one that a plan of the other operator gets.
 [[nodiscard]] const NmsKernels &select_nms_kernels() noexcept;
 
 }  // namespace simaai::kernels::detail

@@ -8,6 +8,9 @@
 #include "nms/engine.h"
 #include "nms/scratch.h"
 #include "numeric/fp_environment.h"
+#include "operator/byte_range.h"
+#include "operator/in_flight.h"
+#include "operator/text.h"
 
 namespace simaai::kernels::ops::nms {
 
@@ -40,25 +43,19 @@ namespace {
 
 constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
 
+using kernels::detail::byte_range;
+using kernels::detail::ByteRange;
+using kernels::detail::text;
+
 // Bytes of a borrowed span, by name.
 struct Range {
   const char *name;
-  const void *data;
-  std::size_t bytes;
+  ByteRange bytes;
 };
 
 template <class T>
 Range range_of(const char *name, const T *data, std::size_t count) {
-  return Range{name, data, count * sizeof(T)};
-}
-
-bool overlap(const Range &a, const Range &b) {
-  if (a.bytes == 0 || b.bytes == 0) {
-    return false;
-  }
-  const auto a_begin = reinterpret_cast<std::uintptr_t>(a.data);
-  const auto b_begin = reinterpret_cast<std::uintptr_t>(b.data);
-  return a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
+  return Range{name, byte_range(data, count * sizeof(T))};
 }
 
 Status refuse_buffer(const char *name, const std::string &message) {
@@ -66,17 +63,16 @@ Status refuse_buffer(const char *name, const std::string &message) {
 }
 
 Status check_range(const Range &range, std::size_t alignment) {
-  if (range.bytes == 0) {
+  if (range.bytes.bytes == 0) {
     return {};
   }
-  const auto begin = reinterpret_cast<std::uintptr_t>(range.data);
-  if (begin == 0) {
+  if (range.bytes.begin == 0) {
     return refuse_buffer(range.name, "is null");
   }
-  if (begin % alignment != 0) {
-    return refuse_buffer(range.name, "is not aligned to " + std::to_string(alignment) + " bytes");
+  if (!range.bytes.aligned(alignment)) {
+    return refuse_buffer(range.name, "is not aligned to " + text(alignment) + " bytes");
   }
-  if (range.bytes > std::numeric_limits<std::uintptr_t>::max() - begin) {
+  if (!range.bytes.addressable()) {
     return refuse_buffer(range.name, "reaches beyond the end of the address space");
   }
   return {};
@@ -92,7 +88,7 @@ struct GivenIds {
   ClassIds type = ClassIds::None;
   std::size_t count = 0;
   std::size_t alignment = 1;
-  Range range{"class_ids", nullptr, 0};
+  Range range{"class_ids", {}};
 };
 
 GivenIds given_ids(const Inputs &inputs) {
@@ -112,12 +108,11 @@ Status check_inputs(const detail::PlanState &state, const Inputs &inputs, const 
   const std::size_t count = inputs.scores.size();
   const auto capacity = static_cast<std::size_t>(state.params.capacity);
   if (count > capacity) {
-    return refuse_buffer("scores",
-                         "has " + std::to_string(count) + " elements; the plan has a capacity of " + std::to_string(capacity));
+    return refuse_buffer("scores", "has " + text(count) + " elements; the plan has a capacity of " + text(capacity));
   }
   if (inputs.boxes.size() != 4 * count) {
-    return refuse_buffer("boxes", "has " + std::to_string(inputs.boxes.size()) + " elements; " + std::to_string(count) +
-                                      " scores need " + std::to_string(4 * count));
+    return refuse_buffer("boxes",
+                         "has " + text(inputs.boxes.size()) + " elements; " + text(count) + " scores need " + text(4 * count));
   }
   if (ids.type != state.params.class_ids) {
     constexpr std::array<const char *, 3> names = {"none", "int32", "int64"};
@@ -125,20 +120,19 @@ Status check_inputs(const detail::PlanState &state, const Inputs &inputs, const 
                                           "; the plan was made for " + names[static_cast<std::size_t>(state.params.class_ids)]);
   }
   if (ids.type != ClassIds::None && ids.count != count) {
-    return refuse_buffer("class_ids",
-                         "has " + std::to_string(ids.count) + " elements; there are " + std::to_string(count) + " scores");
+    return refuse_buffer("class_ids", "has " + text(ids.count) + " elements; there are " + text(count) + " scores");
   }
   return {};
 }
 
 Status check_outputs(const Outputs &outputs, std::size_t room) {
   if (outputs.indices.size() < room) {
-    return refuse_buffer("outputs.indices", "has " + std::to_string(outputs.indices.size()) + " elements; up to " +
-                                                std::to_string(room) + " rows may be kept");
+    return refuse_buffer("outputs.indices",
+                         "has " + text(outputs.indices.size()) + " elements; up to " + text(room) + " rows may be kept");
   }
   if (!outputs.scores.empty() && outputs.scores.size() < room) {
-    return refuse_buffer("outputs.scores", "has " + std::to_string(outputs.scores.size()) + " elements; up to " +
-                                               std::to_string(room) + " rows may be kept (or pass none)");
+    return refuse_buffer("outputs.scores", "has " + text(outputs.scores.size()) + " elements; up to " + text(room) +
+                                               " rows may be kept (or pass none)");
   }
   if (outputs.count == nullptr) {
     return refuse_buffer("outputs.count", "is null");
@@ -171,7 +165,7 @@ Status check_buffers(const detail::PlanState &state, const Inputs &inputs, const
   }
   for (std::size_t output = 3; output < ranges.size(); ++output) {
     for (std::size_t other = 0; other < output; ++other) {
-      if (overlap(ranges[output], ranges[other])) {
+      if (share_bytes(ranges[output].bytes, ranges[other].bytes)) {
         return overlapping(ranges[output], ranges[other]);
       }
     }
@@ -193,15 +187,6 @@ kernels::detail::NmsRows rows_of(const Inputs &inputs) {
   return rows;
 }
 
-// Clears the flag at the end of a call.
-struct Release {
-  std::atomic_flag &flag;
-  explicit Release(std::atomic_flag &busy) : flag(busy) {}
-  Release(const Release &) = delete;
-  Release &operator=(const Release &) = delete;
-  ~Release() { flag.clear(std::memory_order_release); }
-};
-
 }  // namespace
 
 const Params &Plan::params() const noexcept { return state_->params; }
@@ -220,8 +205,7 @@ std::variant<Plan, Error> check_inference(const Request &request) {
   }
   if (params.capacity < 0 || params.capacity > most_rows) {
     return Error{ErrorCode::InvalidParameter, "params.capacity",
-                 "params.capacity is " + std::to_string(params.capacity) + "; it must be set, 0 to " +
-                     std::to_string(most_rows)};
+                 "params.capacity is " + text(params.capacity) + "; it must be set, 0 to " + text(most_rows)};
   }
   std::variant<kernels::detail::NmsSettings, Error> settings = kernels::detail::prepare_nms(params, "params.");
   if (Error *const error = std::get_if<Error>(&settings)) {
@@ -243,10 +227,10 @@ Status execute(const Plan &plan, ExecutionContext &context, const Inputs &inputs
   if (own.plan.get() != &state) {
     return Error{ErrorCode::ContextMismatch, "", "the context was made from another plan; make one from this plan"};
   }
-  if (own.busy.test_and_set(std::memory_order_acquire)) {
+  const kernels::detail::InFlight flight(own.busy);
+  if (!flight.held()) {
     return Error{ErrorCode::ContextBusy, "", "another call is using this context; make one context per thread"};
   }
-  const Release release(own.busy);
   if (!kernels::detail::float_environment_is_default()) {
     return Error{ErrorCode::FloatEnvironment, "", kernels::detail::float_environment_message};
   }

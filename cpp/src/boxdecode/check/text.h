@@ -1,24 +1,18 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 
 #include <simaai/kernels/ops/boxdecode.h>
 #include <simaai/kernels/status.h>
 #include <simaai/kernels/tensor.h>
 
+#include "operator/text.h"
+
 /// Text of errors: numbers in their shortest exact form, shapes, names of enumerators, indexed paths.
 namespace simaai::kernels::ops::boxdecode::detail {
 
-template <typename Number>
-requires std::is_arithmetic_v<Number>
-[[nodiscard]] std::string text(Number value) {
-  char buffer[64];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return {buffer, result.ptr};
-}
+using simaai::kernels::detail::text;
 
 [[nodiscard]] inline std::string text(const Shape &shape) {
   std::string out = "[";

@@ -1,24 +1,14 @@
 #include "boxdecode/context/buffers.h"
 
-#include <cstdint>
-
 #include "boxdecode/check/text.h"
+#include "operator/byte_range.h"
 
 namespace simaai::kernels::ops::boxdecode::detail {
 namespace {
 
-// Addresses [begin, end) that a call touches.
-struct Range {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-};
-
-Range range_of(const void *data, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  return {begin, begin + bytes};
-}
-
-bool overlap(const Range &a, const Range &b) { return a.begin < b.end && b.begin < a.end; }
+using simaai::kernels::detail::byte_range;
+using simaai::kernels::detail::ByteRange;
+using simaai::kernels::detail::share_bytes;
 
 std::optional<Error> check_one(const char *list, std::size_t port, const void *data, std::size_t size, std::size_t required,
                                std::size_t alignment) {
@@ -31,11 +21,11 @@ std::optional<Error> check_one(const char *list, std::size_t port, const void *d
   if (size < required) {
     return refuse(" has " + text(size) + " bytes; it must cover " + text(required));
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  if (address % alignment != 0) {
+  const ByteRange range = byte_range(data, size);
+  if (!range.aligned(alignment)) {
     return refuse(" is not aligned to " + text(alignment) + " bytes, the size of its scalars");
   }
-  if (address > UINTPTR_MAX - size) {
+  if (!range.addressable()) {
     return refuse(" reaches beyond the address space: its size of " + text(size) + " bytes cannot be right");
   }
   return std::nullopt;
@@ -66,19 +56,19 @@ std::optional<Error> check_buffers(const PlanState &plan, std::span<const ConstH
     error = check_one("outputs", port, outputs[port].data, outputs[port].size_bytes, output.bytes, output.alignment);
   }
   for (std::size_t port = 0; !error && port < outputs.size(); ++port) {
-    const Range written = range_of(outputs[port].data, plan.outputs[port].bytes);
+    const ByteRange written = byte_range(outputs[port].data, plan.outputs[port].bytes);
     const auto refuse = [&](const std::string &other) {
       return Error{ErrorCode::BufferOverlap, path("outputs", port),
                    path("outputs", port) + " shares bytes with " + other +
                        "; outputs must lie apart from inputs and each other"};
     };
     for (std::size_t other = 0; !error && other < port; ++other) {
-      if (overlap(written, range_of(outputs[other].data, plan.outputs[other].bytes))) {
+      if (share_bytes(written, byte_range(outputs[other].data, plan.outputs[other].bytes))) {
         error = refuse(path("outputs", other));
       }
     }
     for (std::size_t other = 0; !error && other < inputs.size(); ++other) {
-      if (overlap(written, range_of(inputs[other].data, plan.ports[other].reader.required_bytes))) {
+      if (share_bytes(written, byte_range(inputs[other].data, plan.ports[other].reader.required_bytes))) {
         error = refuse(path("inputs", other));
       }
     }
