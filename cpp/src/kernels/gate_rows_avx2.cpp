@@ -275,6 +275,7 @@ std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::
   return Run<Lanes, order>{bound, base, rows, row_bytes, reciprocal, hits, 0, 0}.gate();
 }
 
+// As in gate_rows_neon.cpp. What it calls differs and must stand before it.
 template <typename Lanes>
 std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
                       std::uint32_t *hits) {

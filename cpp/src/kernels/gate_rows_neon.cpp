@@ -127,6 +127,7 @@ std::size_t gate_rows_in_order(const std::uint8_t *base, std::size_t rows, std::
   return gate_each_short_row(bound, base, 0, rows, row_step, row_bytes, hits, 0);
 }
 
+// As in gate_rows_avx2.cpp. What it calls differs and must stand before it.
 template <typename Lanes>
 std::size_t gate_rows(const std::uint8_t *base, std::size_t rows, std::size_t row_step, std::size_t length, Gate gate,
                       std::uint32_t *hits) {

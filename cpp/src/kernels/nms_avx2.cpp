@@ -2,6 +2,9 @@
 
 #include <immintrin.h>
 
+#include "kernels/first_largest.h"
+#include "kernels/iou_exact_avx2.h"
+
 namespace simaai::kernels::detail {
 namespace {
 
@@ -61,17 +64,8 @@ void bucket_scores(const float *scores, std::size_t rows, float largest, float s
 
 // Lanes whose exact double comparison says that the IoU exceeds the threshold.
 __m256 exceeds_exactly(__m256 inter_f32x8, __m256 both_f32x8, const NmsThreshold &threshold) {
-  const __m256d middle = _mm256_set1_pd(threshold.middle);
-  const __m256d inter_low = _mm256_cvtps_pd(_mm256_castps256_ps128(inter_f32x8));
-  const __m256d inter_high = _mm256_cvtps_pd(_mm256_extractf128_ps(inter_f32x8, 1));
-  const __m256d bound_low = _mm256_mul_pd(middle, _mm256_cvtps_pd(_mm256_castps256_ps128(both_f32x8)));
-  const __m256d bound_high = _mm256_mul_pd(middle, _mm256_cvtps_pd(_mm256_extractf128_ps(both_f32x8, 1)));
-  const int low = threshold.tie_suppresses != 0 ? _mm256_movemask_pd(_mm256_cmp_pd(inter_low, bound_low, _CMP_GE_OQ))
-                                                : _mm256_movemask_pd(_mm256_cmp_pd(inter_low, bound_low, _CMP_GT_OQ));
-  const int high = threshold.tie_suppresses != 0 ? _mm256_movemask_pd(_mm256_cmp_pd(inter_high, bound_high, _CMP_GE_OQ))
-                                                 : _mm256_movemask_pd(_mm256_cmp_pd(inter_high, bound_high, _CMP_GT_OQ));
   const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  const __m256i chosen = _mm256_and_si256(_mm256_set1_epi32(low | (high << 4)), bit);
+  const __m256i chosen = _mm256_and_si256(_mm256_set1_epi32(past_f64x8(inter_f32x8, both_f32x8, threshold)), bit);
   const __m256 positive = _mm256_cmp_ps(inter_f32x8, _mm256_setzero_ps(), _CMP_GT_OQ);
   return _mm256_and_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(chosen, bit)), positive);
 }
@@ -370,20 +364,12 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
   alignas(32) std::uint32_t block_of_lane[lanes];
   _mm256_store_ps(score_of_lane, best);
   _mm256_store_si256(reinterpret_cast<__m256i *>(block_of_lane), best_block);
-  std::size_t found = std::size_t{block_of_lane[0]} * lanes;
-  float found_score = score_of_lane[0];
-  for (std::uint32_t lane = 1; lane < lanes; ++lane) {
-    const std::size_t position = std::size_t{block_of_lane[lane]} * lanes + lane;
-    if (score_of_lane[lane] > found_score || (score_of_lane[lane] == found_score && position < found)) {
-      found = position;
-      found_score = score_of_lane[lane];
-    }
-  }
-  return found;
+  return first_of_lanes<lanes>(score_of_lane, block_of_lane);
 }
 
 }  // namespace
 
+// Tables of sets are alike on purpose: each line is a choice.
 const NmsKernels avx2_nms_kernels = {
     .name = "avx2",
     .check_rows = check_rows,

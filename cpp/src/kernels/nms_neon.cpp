@@ -2,6 +2,9 @@
 
 #include <arm_neon.h>
 
+#include "kernels/first_largest.h"
+#include "kernels/iou_exact_neon.h"
+
 namespace simaai::kernels::detail {
 namespace {
 
@@ -151,15 +154,7 @@ Overlap overlap_at(const float *corners, const Query &query) {
 
 // Lanes whose exact double comparison says that the IoU exceeds the threshold.
 uint32x4_t exceeds_exactly(float32x4_t inter, float32x4_t both, const NmsThreshold &threshold) {
-  const float64x2_t middle = vdupq_n_f64(threshold.middle);
-  const float64x2_t inter_low = vcvt_f64_f32(vget_low_f32(inter));
-  const float64x2_t inter_high = vcvt_high_f64_f32(inter);
-  const float64x2_t bound_low = vmulq_f64(middle, vcvt_f64_f32(vget_low_f32(both)));
-  const float64x2_t bound_high = vmulq_f64(middle, vcvt_high_f64_f32(both));
-  const bool tie = threshold.tie_suppresses != 0;
-  const uint64x2_t low = tie ? vcgeq_f64(inter_low, bound_low) : vcgtq_f64(inter_low, bound_low);
-  const uint64x2_t high = tie ? vcgeq_f64(inter_high, bound_high) : vcgtq_f64(inter_high, bound_high);
-  return vandq_u32(vcombine_u32(vmovn_u64(low), vmovn_u64(high)), vcgtzq_f32(inter));
+  return vandq_u32(past_f64x4(inter, both, threshold), vcgtzq_f32(inter));
 }
 
 std::uint32_t suppress_part(float *corners, const Overlap &part, const Query &query, const NmsThreshold &threshold) {
@@ -314,20 +309,12 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
   std::uint32_t part_of_lane[half];
   vst1q_f32(score_of_lane, best);
   vst1q_u32(part_of_lane, best_at);
-  std::size_t found = std::size_t{part_of_lane[0]} * half;
-  float found_score = score_of_lane[0];
-  for (std::uint32_t lane = 1; lane < half; ++lane) {
-    const std::size_t position = std::size_t{part_of_lane[lane]} * half + lane;
-    if (score_of_lane[lane] > found_score || (score_of_lane[lane] == found_score && position < found)) {
-      found = position;
-      found_score = score_of_lane[lane];
-    }
-  }
-  return found;
+  return first_of_lanes<half>(score_of_lane, part_of_lane);
 }
 
 }  // namespace
 
+// Tables of sets are alike on purpose: each line is a choice.
 const NmsKernels neon_nms_kernels = {
     .name = "neon",
     .check_rows = check_rows,

@@ -168,6 +168,7 @@ std::size_t first_largest(const float *scores, std::size_t blocks) {
 
 }  // namespace
 
+// Tables of sets are alike on purpose: each line is a choice.
 const NmsKernels scalar_nms_kernels = {
     .name = "scalar",
     .check_rows = check_rows,

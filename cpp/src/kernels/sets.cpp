@@ -1,6 +1,7 @@
 #include "kernels/kernels.h"
 
-// Which form each set takes.
+// Which form each set takes. The tables are alike on purpose: each line is a choice, and a missing one is a null pointer that
+// every test meets.
 namespace simaai::kernels::detail {
 
 const Kernels scalar_kernels = {

@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "kernels/bin_distances.h"
 #include "kernels/kernels.h"
 
 namespace simaai::kernels::detail {
@@ -257,16 +258,7 @@ void bin_distances_32_avx2(const float *x, std::uint32_t bins, float *sides) {
     four_sides_of_16(x, sides);
     return;
   }
-  float terms[most_bins];
-  for (std::uint32_t side = 0; side < 4; ++side) {
-    const float *values = x + side * bins;
-    float largest = values[0];
-    for (std::uint32_t k = 1; k < bins; ++k) {
-      largest = values[k] > largest ? values[k] : largest;
-    }
-    exponentials_avx2(values, bins, largest, terms);
-    sides[side] = distance(terms, bins);
-  }
+  distances_of_bins<most_bins>(x, bins, exponentials_avx2, distance, sides);
 }
 
 }  // namespace simaai::kernels::detail

@@ -1,5 +1,6 @@
 #include <arm_neon.h>
 
+#include "kernels/bin_distances.h"
 #include "kernels/kernels.h"
 
 namespace simaai::kernels::detail {
@@ -167,17 +168,11 @@ void bin_distances_32_neon(const float *x, std::uint32_t bins, float *sides) {
     four_sides_of_16(x, sides);
     return;
   }
-  float terms[most_bins];
-  for (std::uint32_t side = 0; side < 4; ++side) {
-    const float *values = x + side * bins;
-    float largest = values[0];
-    for (std::uint32_t k = 1; k < bins; ++k) {
-      largest = values[k] > largest ? values[k] : largest;
-    }
-    exponentials_neon(values, bins, largest, terms);
-    pad_with_zero(terms, bins);
-    sides[side] = distance(terms, bins);
-  }
+  const auto padded_distance = [](float *terms, std::uint32_t count) {
+    pad_with_zero(terms, count);
+    return distance(terms, count);
+  };
+  distances_of_bins<most_bins>(x, bins, exponentials_neon, padded_distance, sides);
 }
 
 }  // namespace simaai::kernels::detail

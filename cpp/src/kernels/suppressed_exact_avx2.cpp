@@ -1,21 +1,7 @@
-#include <immintrin.h>
-
+#include "kernels/iou_exact_avx2.h"
 #include "kernels/kernels.h"
-#include "kernels/nms_kernels.h"
 
 namespace simaai::kernels::detail {
-namespace {
-
-// Which of four quotients inter/both are past the threshold, in exact doubles: one bit a lane.
-int past_f64x4(__m128 inter_f32x4, __m128 both_f32x4, const NmsThreshold &threshold) {
-  const __m256d inter_f64x4 = _mm256_cvtps_pd(inter_f32x4);
-  const __m256d bound_f64x4 = _mm256_mul_pd(_mm256_set1_pd(threshold.middle), _mm256_cvtps_pd(both_f32x4));
-  return threshold.tie_suppresses != 0 ? _mm256_movemask_pd(_mm256_cmp_pd(inter_f64x4, bound_f64x4, _CMP_GE_OQ))
-                                       : _mm256_movemask_pd(_mm256_cmp_pd(inter_f64x4, bound_f64x4, _CMP_GT_OQ));
-}
-
-}  // namespace
-
 bool suppressed_exact_avx2(const ExactBlock *pool, std::uint32_t first, const NmsBox &candidate,
                            const NmsThreshold &threshold) {
   const __m256 x1_f32x8 = _mm256_set1_ps(candidate.x1);
@@ -49,8 +35,7 @@ bool suppressed_exact_avx2(const ExactBlock *pool, std::uint32_t first, const Nm
     if ((_mm256_movemask_ps(sure) & maybe_lanes) != 0) {
       return true;
     }
-    const int past = past_f64x4(_mm256_castps256_ps128(inter_f32x8), _mm256_castps256_ps128(both_f32x8), threshold) |
-                     past_f64x4(_mm256_extractf128_ps(inter_f32x8, 1), _mm256_extractf128_ps(both_f32x8, 1), threshold) << 4;
+    const int past = past_f64x8(inter_f32x8, both_f32x8, threshold);
     if ((past & maybe_lanes) != 0) {
       return true;
     }

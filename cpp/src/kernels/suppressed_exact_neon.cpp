@@ -1,7 +1,5 @@
-#include <arm_neon.h>
-
+#include "kernels/iou_exact_neon.h"
 #include "kernels/kernels.h"
-#include "kernels/nms_kernels.h"
 
 namespace simaai::kernels::detail {
 namespace {
@@ -28,19 +26,6 @@ Overlap overlap_at(const ExactBlock &block, std::uint32_t lane, const Candidate 
   return part;
 }
 
-// Which of four quotients inter/both are past the threshold, in exact doubles.
-uint32x4_t past_f64(float32x4_t inter_f32x4, float32x4_t both_f32x4, const NmsThreshold &threshold) {
-  const float64x2_t middle = vdupq_n_f64(threshold.middle);
-  const float64x2_t inter_low = vcvt_f64_f32(vget_low_f32(inter_f32x4));
-  const float64x2_t inter_high = vcvt_high_f64_f32(inter_f32x4);
-  const float64x2_t bound_low = vmulq_f64(middle, vcvt_f64_f32(vget_low_f32(both_f32x4)));
-  const float64x2_t bound_high = vmulq_f64(middle, vcvt_high_f64_f32(both_f32x4));
-  const bool tie = threshold.tie_suppresses != 0;
-  const uint64x2_t low = tie ? vcgeq_f64(inter_low, bound_low) : vcgtq_f64(inter_low, bound_low);
-  const uint64x2_t high = tie ? vcgeq_f64(inter_high, bound_high) : vcgtq_f64(inter_high, bound_high);
-  return vcombine_u32(vmovn_u64(low), vmovn_u64(high));
-}
-
 // Whether a lane that overlaps suppresses the candidate.
 bool suppressing(const Overlap &part, const Candidate &candidate, const NmsThreshold &threshold) {
   const float32x4_t inter = vmulq_f32(part.width, part.height);
@@ -54,7 +39,7 @@ bool suppressing(const Overlap &part, const Candidate &candidate, const NmsThres
   if (vmaxvq_u32(vandq_u32(maybe, vcgtq_f32(inter, vmulq_n_f32(both, threshold.high)))) != 0) {
     return true;
   }
-  return vmaxvq_u32(vandq_u32(maybe, past_f64(inter, both, threshold))) != 0;
+  return vmaxvq_u32(vandq_u32(maybe, past_f64x4(inter, both, threshold))) != 0;
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ struct Emitter : AnyLanes {
   }
 };
 
+// Every set has these three with the same members: it is what the generic bodies ask for.
 struct Lanes8 : Emitter<Lanes8> {
   using Element = std::int8_t;
   using Bits = std::uint8_t;
