@@ -124,6 +124,10 @@ template <typename Lanes, Order order>
 // Rows one behind the other are one run of bytes. Blocks of it are reduced to one flag each, without a branch on the data;
 // then rows that share bytes with a flagged block are looked at. Where most blocks of a stretch are flagged, all its rows are
 // looked at in order, and those of the next stretch at once.
+//
+// It is gate_blocks for blocks that do not end where rows end, which is why it walks by itself. What it gives over looking at
+// each row, 8,400 rows of INT8 of which none passes, AMD EPYC, GCC 12, in µs: 4 bytes .26 to 6.1, 20 bytes 1.5 to 4.6, 36
+// bytes 2.7 to 4.8, 64 bytes 4.6 to 5.5, 81 bytes 6.0 to 7.5, 112 bytes 9.5 to 10.9; from 256 bytes on nothing.
 template <typename Lanes, Order order>
 struct Run {
   static constexpr std::size_t element_bytes = sizeof(typename Lanes::Bits);
