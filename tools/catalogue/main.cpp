@@ -61,8 +61,8 @@ std::string task_of(Part part) {
 
 // Whether a combined head has a part only where it names a role for it.
 bool is_optional(const Recipe &recipe, Part part) {
-  const PortRule *rule = recipe.port_of(part);
-  return rule != nullptr && rule->optional;
+  const std::optional<PortRule> rule = recipe.port_of(part);
+  return rule && rule->optional;
 }
 
 std::string presence_of(const PortRule &rule) {

@@ -12,9 +12,9 @@ Presence presence_of(Task task, const Recipe &recipe, Role role) {
   if (role == Role::Boxes || role == Role::Scores) {
     return Presence::Required;
   }
-  const PortRule *rule = recipe.port(role);
+  const std::optional<PortRule> rule = recipe.port(role);
   bool used = false;
-  if (rule != nullptr) {
+  if (rule) {
     for (const Part part : rule->parts) {
       used = used || in_task(part, task);
     }

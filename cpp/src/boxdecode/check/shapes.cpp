@@ -144,8 +144,8 @@ private:
   // What a head keeps in a port of its own when it keeps them apart, a combined one has where it names that role.
   void count(const Parts &parts) {
     for (const Part part : parts) {
-      const PortRule *rule = recipe_.port_of(part);
-      const bool there = rule == nullptr || port_of(head_, rule->role).has_value();
+      const std::optional<PortRule> rule = recipe_.port_of(part);
+      const bool there = !rule || port_of(head_, rule->role).has_value();
       found_.set_channels(part, there ? told_channels(request_, part) : 0);
     }
   }
@@ -296,8 +296,8 @@ private:
 
   Finding check_role(Role role) const {
     const std::optional<std::size_t> port = port_of(head_, role);
-    const PortRule *rule = recipe_.port(role);
-    const std::int64_t of_one_anchor = rule != nullptr ? found_.channels_of(rule->parts) : 0;
+    const std::optional<PortRule> rule = recipe_.port(role);
+    const std::int64_t of_one_anchor = rule ? found_.channels_of(rule->parts) : 0;
     const std::int64_t wanted = found_.anchors * of_one_anchor;
     if (!port || channels(*port) == wanted) {
       return std::nullopt;

@@ -17,9 +17,17 @@
 
 namespace simaai::kernels::ops::boxdecode::detail {
 
-/// The description of a profile; null for a value that is no enumerator. No default label: the compiler names a new
-/// enumerator that has no recipe.
-[[nodiscard]] constexpr const Recipe *find_recipe(Profile profile) {
+/// A recipe, or none. Whether there is one stands apart from its address: GCC's sanitizers compare no address with null while
+/// compiling.
+struct CatalogueEntry {
+  constexpr CatalogueEntry() = default;
+  constexpr CatalogueEntry(const Recipe *one) : recipe(one), exists(true) {}
+  const Recipe *recipe = nullptr;
+  bool exists = false;
+};
+
+/// No default label: the compiler names a new enumerator that has no recipe.
+[[nodiscard]] constexpr CatalogueEntry catalogue_entry(Profile profile) {
   switch (profile) {
     case Profile::Yolo26V1: return &yolo26_recipe;
     case Profile::Yolo6V1: return &yolo6_recipe;
@@ -38,14 +46,17 @@ namespace simaai::kernels::ops::boxdecode::detail {
     case Profile::CenterNetV1: return &centernet_recipe;
     case Profile::RcnnStage1V1: return &rcnn_stage1_recipe;
   }
-  return nullptr;
+  return {};
 }
+
+/// The description of a profile; null for a value that is no enumerator.
+[[nodiscard]] constexpr const Recipe *find_recipe(Profile profile) { return catalogue_entry(profile).recipe; }
 
 /// Every recipe, in the order of the enumeration.
 inline constexpr auto all_recipes = [] {
   constexpr auto count = [] {
     std::size_t found = 0;
-    while (find_recipe(static_cast<Profile>(found)) != nullptr) {
+    while (catalogue_entry(static_cast<Profile>(found)).exists) {
       ++found;
     }
     return found;

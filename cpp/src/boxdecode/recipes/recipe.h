@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -238,23 +239,24 @@ struct Recipe {
   bool publishes_proposals = false;  ///< fifth output: boxes in model pixels
   Signature signature = {};
 
-  /// The rule of a role in heads that keep their ports apart; null where they have none.
-  [[nodiscard]] constexpr const PortRule *port(Role role) const {
+  /// The rule of a role in heads that keep their ports apart, if they have one. A copy: GCC's sanitizers compare no address
+  /// with null while compiling.
+  [[nodiscard]] constexpr std::optional<PortRule> port(Role role) const {
     for (const PortRule &rule : ports) {
       if (rule.role == role) {
-        return &rule;
+        return rule;
       }
     }
-    return nullptr;
+    return std::nullopt;
   }
-  /// The role in whose port a part lies in heads apart; null where it lies in none.
-  [[nodiscard]] constexpr const PortRule *port_of(Part part) const {
+  /// The role in whose port a part lies in heads apart, if it lies in one.
+  [[nodiscard]] constexpr std::optional<PortRule> port_of(Part part) const {
     for (const PortRule &rule : ports) {
       if (has(rule.parts, part)) {
-        return &rule;
+        return rule;
       }
     }
-    return nullptr;
+    return std::nullopt;
   }
   [[nodiscard]] static constexpr bool has(const Parts &parts, Part part) {
     for (const Part &one : parts) {
@@ -266,16 +268,16 @@ struct Recipe {
   }
   [[nodiscard]] constexpr bool pose() const { return has(Part::Keypoints); }
   [[nodiscard]] constexpr bool segmentation() const { return has(Part::Coefficients); }
-  [[nodiscard]] constexpr bool has(Part part) const { return port_of(part) != nullptr || has(combined, part); }
+  [[nodiscard]] constexpr bool has(Part part) const { return port_of(part).has_value() || has(combined, part); }
   /// Objectness that every head has without naming a port for it.
   [[nodiscard]] constexpr bool inherent_objectness() const {
-    const PortRule *rule = port_of(Part::Objectness);
-    return rule != nullptr ? rule->role != Role::Objectness : has(combined, Part::Objectness);
+    const std::optional<PortRule> rule = port_of(Part::Objectness);
+    return rule ? rule->role != Role::Objectness : has(combined, Part::Objectness);
   }
   /// Whether num_classes counts a background, which then is class 0, and the others keep their index.
   [[nodiscard]] constexpr bool background_first() const {
-    const PortRule *rule = port_of(Part::Background);
-    return rule != nullptr && *rule->parts.begin() == Part::Background;
+    const std::optional<PortRule> rule = port_of(Part::Background);
+    return rule && *rule->parts.begin() == Part::Background;
   }
 };
 

@@ -33,15 +33,20 @@ consteval void check_parts(const Recipe &recipe) {
   }
   for (const PortRule &rule : recipe.ports) {
     must(!rule.parts.empty(), "a port has parts");
-    must(recipe.port(rule.role) == &rule, "a role has one port");
+    std::size_t of_this_role = 0;
+    for (const PortRule &other : recipe.ports) {
+      of_this_role += other.role == rule.role ? 1U : 0U;
+    }
+    must(of_this_role == 1, "a role has one port");
     must(!rule.optional || rule.role == Role::Objectness, "only objectness may be left out");
   }
   must(recipe.has(Part::Classes), "a recipe has classes");
   must(recipe.has(Part::Box) != recipe.has(Part::Center), "boxes lie in one part, or centres and sizes in two");
   must(recipe.has(Part::Center) == recipe.has(Part::Size), "centres and sizes come together");
   must(!Recipe::has(recipe.combined, Part::Background), "a combined port has no background");
-  const PortRule *background = recipe.port_of(Part::Background);
-  must(background == nullptr || background == recipe.port_of(Part::Classes), "the background lies beside the classes");
+  const std::optional<PortRule> background = recipe.port_of(Part::Background);
+  const std::optional<PortRule> classes = recipe.port_of(Part::Classes);
+  must(!background || (classes && background->role == classes->role), "the background lies beside the classes");
   must(!recipe.publishes_proposals || (!recipe.pose() && !recipe.segmentation()), "a recipe has one fifth output");
   must((recipe.keypoints != KeypointForm::None) == recipe.pose(), "keypoints have channels and a form, or neither");
 }
@@ -79,8 +84,8 @@ consteval void check_anchors(const Recipe &recipe) {
   must(has_signature(recipe.anchors) == (recipe.signature.input_side != 0), "levels need a signature, and nothing else does");
   must(recipe.background_first() == has_signature(recipe.anchors), "a counted background is known by a signature");
   if (recipe.anchors == AnchorRule::BoxPairs) {
-    const PortRule *boxes = recipe.port(Role::Boxes);
-    must(boxes != nullptr && boxes->parts.begin() + 1 == boxes->parts.end() && *boxes->parts.begin() == Part::Center,
+    const std::optional<PortRule> boxes = recipe.port(Role::Boxes);
+    must(boxes && boxes->parts.begin() + 1 == boxes->parts.end() && *boxes->parts.begin() == Part::Center,
          "pairs are the centres of a port of their own");
   }
 }

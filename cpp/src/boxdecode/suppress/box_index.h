@@ -11,7 +11,8 @@
 /// be looked at costs time and nothing else.
 namespace simaai::kernels::ops::boxdecode::detail {
 
-/// A hash table of boxes by chain, kind (classes of both sides, fullness) and cell of the centre.
+/// A hash table of boxes by chain, kind (classes of both sides, fullness) and cell of the centre. What it gives: a frame whose
+/// one class keeps 16,384 boxes takes 2.5 ms, and 66 ms with walks alone (docs/benchmarks/decode-2026-11-30.md).
 ///
 /// Why it is exact. A rule says what is seen of its boxes, their outlines of whole corners; IntegerRule decides by them, and
 /// for ExactRule the same inequality follows. Let an outline of sides W, H and area A suppress one of W', H' and A'. Their
